@@ -1,0 +1,47 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"crawl/crawl/fetch"
+	"crawl/store"
+)
+
+// address is a feed's address as it is stored, and the credentials that were in it.
+type address struct{ url, user, password string }
+
+// address checks what a person typed; "" stays "".
+func (a *app) address(typed string) (address, error) {
+	if typed == "" {
+		return address{}, nil
+	}
+	client, err := a.client()
+	if err != nil {
+		return address{}, err
+	}
+	defer client.Close()
+	return checkAddress(client, typed)
+}
+
+// checkAddress normalizes an address and refuses by name what could never be fetched.
+func checkAddress(client *fetch.Client, typed string) (address, error) {
+	clean, user, password, err := fetch.Normalize(typed)
+	if err == nil {
+		err = client.CheckURL(clean)
+	}
+	return address{clean, user, password}, err
+}
+
+// setCredentials keeps the user and password of a new address with the feed, apart from the URL.
+func setCredentials(ctx context.Context, a *app, s *store.Store, f store.Feed, to address) error {
+	if to.user == "" && to.password == "" {
+		return nil
+	}
+	settings := f.Settings
+	settings.User, settings.Password = to.user, to.password
+	return s.EditFeed(ctx, f.ID, store.FeedEdit{Settings: &settings}, a.now())
+}
+
+// feedName names a feed in a message: by id and host, never by a URL that may hold a secret.
+func feedName(f store.Feed) string { return fmt.Sprintf("feed %d (%s)", f.ID, fetch.Redact(f.URL)) }

@@ -1,0 +1,151 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"crawl/crawl"
+	"crawl/crawl/fetch"
+	"crawl/state"
+	"crawl/store"
+)
+
+// app is what a command has at hand: the program, and the settings in force.
+type app struct {
+	program
+	settings
+	origins  map[string]origin
+	log      *slog.Logger
+	logTo    *switchedWriter
+	json     bool
+	verbose  bool // the level is info or lower
+	terminal bool // standard output is one
+}
+
+// begun marks a command whose usage was right.
+const begun = "begun"
+
+// with makes a command's function: it loads the settings, builds the log, and runs. Errors of run are its own; those before it
+// are wrong usage.
+func (p program) with(run func(ctx context.Context, a *app, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		s, origins, err := loadSettings(c.Flags(), p.env)
+		if err != nil {
+			return err
+		}
+		c.Annotations = map[string]string{begun: "yes"}
+		a := &app{program: p, settings: s, origins: origins, logTo: &switchedWriter{w: p.stderr}}
+		// the flags are registered by newRoot: reading them cannot fail
+		quiet, _ := c.Flags().GetBool("quiet")
+		verbose, _ := c.Flags().GetCount("verbose")
+		a.json, _ = c.Flags().GetBool("json")
+		level := logLevel(s, origins["log-level"].from, quiet, verbose)
+		a.log = newLog(a.logTo, level, s.logFormat)
+		a.verbose = level <= slog.LevelInfo
+		a.terminal = p.isTerminal(p.stdout)
+		err = run(c.Context(), a, args)
+		if errors.Is(err, context.Canceled) {
+			err = fmt.Errorf("%w: %w", context.Cause(c.Context()), err)
+		}
+		return err
+	}
+}
+
+// crawlConfig is what the crawl package needs.
+func (a *app) crawlConfig() crawl.Config {
+	f := a.fetch
+	f.Now = a.now
+	return crawl.Config{
+		Dir:      a.dir,
+		DB:       a.db,
+		Version:  version(),
+		Settings: a.run,
+		Fetch:    f,
+		Log:      a.log,
+		Now:      a.now,
+		Point:    a.point,
+	}
+}
+
+// open opens directory and database for a command that works beside a run.
+func (a *app) open(ctx context.Context, use func(d *state.Dir, s *store.Store) error) (err error) {
+	d, s, err := crawl.OpenStore(ctx, a.crawlConfig())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return use(d, s)
+}
+
+// client checks URLs as the fetches of a run will.
+func (a *app) client() (*fetch.Client, error) { return fetch.New(a.crawlConfig().Fetch) }
+
+// hour is the cron hour that holds now, by the start minute that the directory keeps, else by the setting.
+func (a *app) hour(d *state.Dir) (time.Time, error) {
+	minute, err := d.StartMinute()
+	if minute < 0 {
+		minute = a.run.StartMinute
+	}
+	return state.Hour(a.now(), minute), err
+}
+
+// find finds the feeds that the arguments name, each once.
+func find(ctx context.Context, s *store.Store, refs []string) ([]store.Feed, error) {
+	var feeds []store.Feed
+	for _, ref := range refs {
+		f, err := s.FindFeed(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(feeds, func(other store.Feed) bool { return other.ID == f.ID }) {
+			feeds = append(feeds, f)
+		}
+	}
+	return feeds, nil
+}
+
+func ids(feeds []store.Feed) []int64 {
+	var ids []int64
+	for _, f := range feeds {
+		ids = append(ids, f.ID)
+	}
+	return ids
+}
+
+// say prints a line on standard output if that is a terminal: what a command did, for those who watch.
+func (a *app) say(format string, args ...any) {
+	if a.terminal && !a.json {
+		_ = a.tell(format, args...) // who watches will see that it failed
+	}
+}
+
+// tell prints a line that was asked for.
+func (a *app) tell(format string, args ...any) error {
+	return a.print(func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, clean(fmt.Sprintf(format, args...)))
+		return err
+	})
+}
+
+// note prints a line on standard error: something to know, but no error.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "crawl: %s\n", clean(fmt.Sprintf(format, args...)))
+}
+
+// executable is the absolute path of this program.
+func executable() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program's own path: %w", err)
+	}
+	return filepath.Abs(path)
+}

@@ -1,0 +1,265 @@
+package cmd
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// healthySite has feeds on hosts of their own.
+func healthySite(t *testing.T, feeds int) *site {
+	t.Helper()
+	s := newSite(t)
+	for range feeds {
+		s.add("News", 3)
+	}
+	return s
+}
+
+func (s *site) all(b behaviour) {
+	s.edit(func() {
+		for _, f := range s.feeds {
+			f.behave = b
+		}
+	})
+}
+
+// wantOutage checks how a run ends whose network is down: code 4, one message, the flag up, and nothing counted against a feed.
+func (w *world) wantOutage(e ending) {
+	w.t.Helper()
+	e.want(4)
+	if e.stderr == "" || e.stdout != "" {
+		w.t.Fatalf("want a message of %s", e)
+	}
+	w.unblamed()
+	same(w.t, "feeds with a failure", nil, w.query("SELECT url FROM feeds WHERE consecutive_failures <> 0 OR status <> 'active'"))
+	same(w.t, "outcome", []string{"outage"}, w.query("SELECT outcome FROM runs ORDER BY id DESC LIMIT 1"))
+	if _, err := os.Stat(filepath.Join(w.dir, "run.json")); err != nil {
+		w.t.Fatalf("the flag is not up: %v", err)
+	}
+}
+
+// Feeds that worked an hour ago and are silent all at once say something about us. The half-check finishes once they answer.
+func TestSilenceOfAllFeedsIsAnOutage(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 8)
+	w := newWorld(t, s, "CRAWL_TIMEOUT=1s")
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	s.all(hangs)
+	due := w.query("SELECT url, next_fetch_at, last_attempt_at FROM feeds")
+	e := w.run(runAt(1), "run")
+	s.all(serves)
+	w.wantOutage(e)
+	s.cut()
+	if len(due) != 8 {
+		t.Fatalf("%d feeds", len(due))
+	}
+	w.silent(halfAt(1), "half-check")
+	eachOnce(t, s.cut(), s.feeds)
+	w.converged(runAt(1).Add(50 * time.Minute))
+}
+
+// So is the same web page from everybody: a hotel's network, a hijacked resolver.
+func TestWebPagesInsteadOfAllFeedsAreAnOutage(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 8)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	s.all(isHTML)
+	e := w.run(runAt(1), "run")
+	s.all(serves)
+	w.wantOutage(e)
+	w.silent(halfAt(1), "half-check")
+	w.converged(halfAt(1))
+}
+
+// Without a route nothing counts, whether the feeds worked an hour ago or were never fetched.
+func TestNoRouteIsAnOutage(t *testing.T) {
+	t.Parallel()
+	for _, fetched := range []bool{true, false} {
+		for _, feeds := range []int{2, 8} { // what is certainly ours needs no row of failures
+			if feeds == 2 && !fetched {
+				continue
+			}
+			s := healthySite(t, feeds)
+			w := newWorld(t, s)
+			w.subscribe()
+			if fetched {
+				w.silent(runAt(0), "run")
+			}
+			s.cut()
+			w.wantOutage(w.unshared([]string{"--net"}, "", w.at(runAt(1)), "run"))
+			if n := len(s.cut()); n != 0 {
+				t.Fatalf("%d requests without a route", n)
+			}
+			w.silent(halfAt(1), "half-check")
+			eachOnce(t, s.cut(), s.feeds)
+			w.converged(runAt(1).Add(50 * time.Minute))
+		}
+	}
+}
+
+// Without a resolver it is the same.
+func TestNoResolverIsAnOutage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	hosts := "127.0.0.1 localhost\n"
+	for n := range 6 {
+		listening := s.listen()
+		ip, port, _ := net.SplitHostPort(listening)
+		name := fmt.Sprintf("feed%d.test", n)
+		hosts += ip + " " + name + "\n"
+		s.addAt(name+":"+port, "News", 3)
+	}
+	w := newWorld(t, s, "CRAWL_CONNECT_TIMEOUT=2s", "CRAWL_TIMEOUT=5s")
+	w.subscribe()
+	resolves := w.etc(hosts)
+	deaf := w.etc("127.0.0.1 localhost\n")
+	w.unshared([]string{"--mount"}, resolves, w.at(runAt(0)), "run").want(0)
+	eachOnce(t, s.cut(), s.feeds)
+	w.wantOutage(w.unshared([]string{"--mount"}, deaf, w.at(runAt(1)), "run"))
+	if n := len(s.cut()); n != 0 {
+		t.Fatalf("%d requests without a resolver", n)
+	}
+	w.unshared([]string{"--mount"}, resolves, w.at(halfAt(1)), "half-check").want(0).wantSilence()
+	eachOnce(t, s.cut(), s.feeds)
+	w.storedOnce()
+	w.sound()
+	w.nothingLeft()
+
+	fresh := newWorld(t, s, "CRAWL_CONNECT_TIMEOUT=2s", "CRAWL_TIMEOUT=5s")
+	fresh.subscribe()
+	fresh.wantOutage(fresh.unshared([]string{"--mount"}, deaf, fresh.at(runAt(0)), "run"))
+}
+
+// etc writes the hosts file of a mount namespace, beside a resolv.conf that names a resolver which is not there, and returns the script
+// that puts both in place.
+func (w *world) etc(hosts string) string {
+	w.t.Helper()
+	dir := w.t.TempDir()
+	for name, text := range map[string]string{"hosts": hosts, "resolv.conf": "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return fmt.Sprintf("mount --bind %[1]s/hosts /etc/hosts && mount --bind %[1]s/resolv.conf /etc/resolv.conf && ", dir)
+}
+
+// at is the environment that starts the program at an instant.
+func (w *world) at(now time.Time) []string {
+	return append(append([]string(nil), w.env...), "CRAWL_TEST_NOW="+now.Format(time.RFC3339))
+}
+
+// unshared runs the program in namespaces of its own, after a shell has prepared them. It skips the test where that is not allowed.
+func (w *world) unshared(namespaces []string, prepare string, env []string, args ...string) ending {
+	w.t.Helper()
+	if os.Getuid() != 0 {
+		namespaces = append([]string{"--user", "--map-root-user"}, namespaces...)
+	}
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		w.t.Skip("skipped: no unshare(1)")
+	}
+	if out, err := exec.Command(unshare, append(namespaces, "true")...).CombinedOutput(); err != nil {
+		w.t.Skipf("skipped: unshare %v: %s", namespaces, strings.TrimSpace(string(out)))
+	}
+	c := command(w.t, env, args...)
+	self := c.Path
+	c.Path = unshare
+	c.Args = append(append([]string{"unshare"}, namespaces...), append([]string{"sh", "-c", prepare + `exec "$@"`, "sh", self}, args...)...)
+	return begin(w.t, c, args).wait()
+}
+
+// A fifth of the list dead and a few healthy ones silent to their time-out, at the end, are no outage.
+func TestDeadFeedsAndLateTimeoutsAreNoOutage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for n := range 60 {
+		if n%5 == 0 {
+			s.addRefusing("News")
+			continue
+		}
+		s.add("News", 2)
+	}
+	w := newWorld(t, s, "CRAWL_TIMEOUT=1s")
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	if n := w.number("SELECT count(*) FROM feeds WHERE consecutive_failures = 1"); n != 12 {
+		t.Fatalf("%d feeds with a failure, not 12", n)
+	}
+	for hour := 1; hour <= 2; hour++ {
+		s.edit(func() {
+			for n, f := range s.feeds {
+				if f.behave != refuses {
+					f.behave = serves
+					f.publish()
+				}
+				if n%20 == 6*hour%20 && f.behave == serves {
+					f.behave = hangs
+				}
+			}
+		})
+		w.silent(runAt(hour), "run")
+		if n := w.number("SELECT count(*) FROM feeds WHERE last_error_kind = 'timeout'"); n != 3 {
+			t.Fatalf("hour %d: %d feeds with a time-out, not 3", hour, n)
+		}
+		w.storedOnce()
+	}
+}
+
+// A list of dead feeds alone is no outage: they are counted, and stopped.
+func TestDeadFeedsAloneAreCountedAndStopped(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	alive := s.add("News", 2)
+	for n := range 8 {
+		if n%2 == 0 {
+			s.addRefusing("News")
+			continue
+		}
+		s.add("News", 2).behave = resets
+	}
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	w.run(runAt(0).Add(10*time.Minute), "remove", "--yes", alive.url).want(0)
+	for hour := 1; hour < 40; hour++ {
+		w.silent(runAt(hour), "run")
+	}
+	same(t, "standing", []string{"stopped | 5 | 8"}, w.query("SELECT status, consecutive_failures, count(*) FROM feeds GROUP BY 1, 2"))
+	same(t, "without a reason", nil, w.query("SELECT url FROM feeds WHERE stopped_reason IS NULL"))
+}
+
+// If others answered this hour's run, a host that is silent for the half-check is silent by itself.
+func TestHalfCheckRemembersTheAnswersOfTheRun(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 12)
+	w := newWorld(t, s, "CRAWL_TIMEOUT=1s")
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	s.cut()
+	s.edit(func() {
+		for _, f := range s.feeds[:6] {
+			f.behave = hangs
+		}
+	})
+	run := w.with("CRAWL_TIMEOUT=5m").start(runAt(1), "run")
+	s.await(t, "the answers", answered(6))
+	s.await(t, "the requests", arrived(12))
+	w.run(runAt(1).Add(time.Minute), "kill").want(0)
+	run.wait().want(5)
+	s.cut()
+	w.silent(runAt(1).Add(2*time.Minute), "run") // clears the kill flag, as the half-check would not
+	eachOnce(t, s.cut(), s.feeds[:6])
+	if n := w.number("SELECT count(*) FROM feeds WHERE last_error_kind = 'timeout' AND consecutive_failures = 1"); n != 6 {
+		t.Fatalf("%d feeds with a time-out, not 6", n)
+	}
+	w.converged(halfAt(1))
+}

@@ -1,0 +1,101 @@
+package cmd
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// soon bounds what is promised within a second or two, on a machine that does much else at the same time.
+const soon = 6 * time.Second
+
+// slowSite has feeds that answer at once and others whose answers wait at a gate.
+func slowSite(t *testing.T) (s *site, gate chan struct{}, quick int) {
+	t.Helper()
+	s, gate, quick = newSite(t), make(chan struct{}), 0
+	for n := range 12 {
+		f := s.add([]string{"News", "Art"}[n%2], 3)
+		if n < 6 {
+			quick++
+			continue
+		}
+		f.gate = gate
+	}
+	return s, gate, quick
+}
+
+// `crawl kill` stops a run at once; what was fetched is kept, the hour's half-check stays away, the next hour's run does everything.
+func TestKillStopsTheRunAndKeepsWhatWasFetched(t *testing.T) {
+	t.Parallel()
+	s, gate, quick := slowSite(t)
+	w := newWorld(t, s)
+	w.subscribe()
+	run := w.start(runAt(0), "run")
+	s.await(t, "the quick answers", answered(quick))
+	s.await(t, "the slow requests", arrived(12))
+
+	began := time.Now()
+	w.run(runAt(0).Add(time.Minute), "kill").want(0)
+	run.wait().want(5)
+	if took := time.Since(began); took > soon {
+		t.Fatalf("the run took %v to stop", took)
+	}
+	eachOnce(t, s.cut(), s.feeds)
+	w.storedOnce()
+	w.sound()
+	w.unblamed()
+
+	close(gate)
+	w.nothingToDo(halfAt(0), "half-check")
+	why := w.run(halfAt(0), "half-check", "-v").want(0)
+	if !strings.Contains(why.stderr, "kill") {
+		t.Fatalf("the half-check does not say why it does nothing: %s", why)
+	}
+	if log := s.cut(); len(log) != 0 {
+		t.Fatalf("%d requests after the kill", len(log))
+	}
+
+	w.silent(runAt(1), "run")
+	eachOnce(t, s.cut(), s.feeds)
+	w.converged(halfAt(1))
+}
+
+// With nothing running, kill still keeps this hour's half-check away, and the next run works.
+func TestKillWithNothingRunningHoldsUntilTheNextRun(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.add("News", 3)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.run(runAt(0), "kill").want(0)
+	w.nothingToDo(halfAt(0), "half-check")
+	w.silent(runAt(1), "run")
+	eachOnce(t, s.cut(), s.feeds)
+	w.converged(halfAt(1))
+}
+
+// A signal stops a run as kill does, but only that process: the half-check goes on with what is left, and asks nothing twice that it has.
+func TestASignalStopsTheRunAndTheHalfCheckGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		s, gate, quick := slowSite(t)
+		w := newWorld(t, s)
+		w.subscribe()
+		run := w.start(runAt(0), "run")
+		s.await(t, "the quick answers", answered(quick))
+		s.await(t, "the slow requests", arrived(12))
+		began := time.Now()
+		run.signal(signal)
+		run.wait().want(5)
+		if took := time.Since(began); took > soon {
+			t.Fatalf("the run took %v to stop", took)
+		}
+		w.storedOnce()
+		close(gate)
+		s.cut()
+		w.silent(halfAt(0), "half-check")
+		eachOnce(t, s.cut(), s.feeds[quick:])
+		w.converged(halfAt(0).Add(time.Minute))
+	}
+}

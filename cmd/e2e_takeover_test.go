@@ -1,0 +1,155 @@
+package cmd
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// hanging starts a run of the first hour that waits for answers, and lets later requests through.
+func hanging(t *testing.T, settings ...string) (*world, *process) {
+	t.Helper()
+	s := newSite(t)
+	for n := range 8 {
+		s.add([]string{"News", "Art"}[n%2], 3)
+	}
+	s.edit(func() {
+		for _, f := range s.feeds[2:] {
+			f.gate = make(chan struct{})
+		}
+	})
+	w := newWorld(t, s, settings...)
+	w.subscribe()
+	run := w.start(runAt(0), "run")
+	s.await(t, "two answers", answered(2))
+	s.await(t, "all requests", arrived(8))
+	s.edit(func() {
+		for _, f := range s.feeds {
+			f.gate = nil
+		}
+	})
+	s.cut()
+	return w, run
+}
+
+// A run of the last hour that hangs is told to stop, and this hour's does everything.
+func TestThisHoursRunTakesOverFromTheLast(t *testing.T) {
+	t.Parallel()
+	w, old := hanging(t)
+	w.run(runAt(1), "run").want(0)
+	old.wait().want(5)
+	eachOnce(t, w.site.cut(), w.site.feeds)
+	w.converged(halfAt(1))
+}
+
+// One that does not even hear the signal is killed after the time to wait.
+func TestTakeoverKillsARunThatIsDeaf(t *testing.T) {
+	t.Parallel()
+	w, old := hanging(t, "CRAWL_TAKEOVER_WAIT=1s")
+	old.signal(syscall.SIGSTOP)
+	w.run(runAt(1), "run").want(0)
+	old.wait().wantKilled()
+	eachOnce(t, w.site.cut(), w.site.feeds)
+	w.converged(halfAt(1))
+}
+
+// A half-check leaves a run that makes progress alone, and takes over from one that made none for ten minutes; what it had is kept.
+func TestHalfCheckTakesOverFromAStalledRun(t *testing.T) {
+	t.Parallel()
+	w, old := hanging(t, "CRAWL_TAKEOVER_WAIT=1s", "CRAWL_TIMEOUT=20m")
+	w.nothingToDo(runAt(0).Add(5*time.Minute), "half-check")
+	old.signal(syscall.SIGSTOP)
+	w.run(runAt(0).Add(12*time.Minute), "half-check").want(0)
+	old.wait().wantKilled()
+	eachOnce(t, w.site.cut(), w.site.feeds[2:])
+	w.converged(halfAt(0))
+}
+
+// A run of a newer hour is never disturbed by one whose clock went back.
+func TestAnOlderClockTakesNothingOver(t *testing.T) {
+	t.Parallel()
+	w, newer := hanging(t)
+	w.silent(runAt(-1), "run")
+	newer.signal(syscall.SIGTERM)
+	newer.wait().want(5)
+}
+
+// The lock file names a process that now is another program: it gets no signal, and the run that cannot have the lock says so.
+func TestAStrangersPidGetsNoSignal(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.add("News", 2)
+	w := newWorld(t, s, "CRAWL_TAKEOVER_WAIT=1s")
+	w.subscribe()
+	stranger := exec.Command("sleep", "600")
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stranger.Process.Kill()
+		stranger.Wait()
+	})
+	release := w.forgeLock(map[string]any{
+		"run": 1, "kind": "run", "pid": stranger.Process.Pid, "started": "1", "boot": bootID(t),
+		"hour": hourOf(0), "since": hourOf(0), "phase": "fetching", "progress": hourOf(0),
+	})
+	e := w.run(runAt(1), "run").want(1)
+	if e.stderr == "" {
+		t.Fatalf("it does not say why: %s", e)
+	}
+	if err := stranger.Process.Signal(syscall.Signal(0)); err != nil || processState(t, stranger.Process.Pid) != 'S' {
+		t.Fatalf("the stranger was disturbed: %v", err)
+	}
+	release()
+	w.silent(runAt(1).Add(time.Minute), "run")
+	if err := stranger.Process.Signal(syscall.Signal(0)); err != nil || processState(t, stranger.Process.Pid) != 'S' {
+		t.Fatalf("the stranger was disturbed: %v", err)
+	}
+	w.converged(halfAt(1))
+}
+
+// forgeLock holds the lock as another process would and writes that holder into it.
+func (w *world) forgeLock(holder map[string]any) (release func()) {
+	w.t.Helper()
+	file, err := os.OpenFile(filepath.Join(w.dir, "lock"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { file.Close() })
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := json.NewEncoder(file).Encode(holder); err != nil {
+		w.t.Fatal(err)
+	}
+	return func() { file.Close() }
+}
+
+func bootID(t *testing.T) string {
+	t.Helper()
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(id[:len(id)-1])
+}
+
+// processState is the state letter of /proc/PID/stat: S while it sleeps, Z once it ended.
+func processState(t *testing.T, pid int) byte {
+	t.Helper()
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range stat {
+		if c == ')' {
+			return stat[i+2]
+		}
+	}
+	return 0
+}

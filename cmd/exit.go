@@ -1,0 +1,184 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"crawl/crawl"
+	"crawl/state"
+	"crawl/store"
+)
+
+// The exit codes. They stand in `crawl --help` and the README.
+const (
+	exitDone       = 0 // also when some feeds failed
+	exitError      = 1
+	exitUsage      = 2
+	exitUnfinished = 3
+	exitOutage     = 4
+	exitStopped    = 5
+	exitRunning    = 6
+	exitDatabase   = 7
+)
+
+// usageError is wrong usage or configuration.
+type usageError struct {
+	err  error
+	hint string
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{err: fmt.Errorf(format, args...)} }
+
+// hintedError is any other error to which the reader can do something.
+type hintedError struct {
+	err  error
+	hint string
+}
+
+func (e *hintedError) Error() string { return e.err.Error() }
+func (e *hintedError) Unwrap() error { return e.err }
+
+// outcomeError is an outcome of a run that has an exit code of its own.
+type outcomeError struct {
+	outcome, text string
+}
+
+func (e *outcomeError) Error() string { return e.text }
+
+// errSaid ends a command with code 1, and errChoose with code 2, when every complaint has been printed.
+var (
+	errSaid   = errors.New("said already")
+	errChoose = errors.New("several feeds were found")
+)
+
+// errSignal is the cause of a context that a signal ended.
+var errSignal = errors.New("stopped by a signal")
+
+// exitCode is the code for an error.
+func exitCode(err error) int {
+	var usage *usageError
+	var outcome *outcomeError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &outcome):
+		return outcomeCode(outcome.outcome)
+	case errors.Is(err, store.ErrNotOurs), errors.Is(err, store.ErrNewer), errors.Is(err, store.ErrDamaged):
+		return exitDatabase
+	case errors.As(err, &usage), errors.Is(err, store.ErrNotFound), errors.Is(err, errChoose):
+		return exitUsage
+	case errors.Is(err, errSignal), errors.Is(err, context.Canceled):
+		return exitStopped
+	default:
+		return exitError
+	}
+}
+
+func outcomeCode(outcome string) int {
+	switch outcome {
+	case crawl.Done, crawl.Nothing:
+		return exitDone
+	case crawl.Unfinished:
+		return exitUnfinished
+	case crawl.Outage:
+		return exitOutage
+	case crawl.Killed:
+		return exitStopped
+	case crawl.Running:
+		return exitRunning
+	default:
+		return exitError
+	}
+}
+
+// hint is what the reader of an error can do about it, "" if that is plain or nothing.
+func hint(err error) string {
+	var usage *usageError
+	var hinted *hintedError
+	var missing *store.NotFoundError
+	var held *state.HeldError
+	switch {
+	case errors.As(err, &hinted):
+		return hinted.hint
+	case errors.As(err, &usage) && usage.hint != "":
+		return usage.hint
+	case errors.As(err, &missing):
+		if missing.Nearest != "" {
+			return "did you mean " + missing.Nearest + "?"
+		}
+		return ""
+	case errors.As(err, &held):
+		return "try again when that has ended, or end it with crawl kill"
+	case errors.Is(err, store.ErrNotOurs):
+		return "nothing was touched; name another file by --db or another directory by --dir"
+	case errors.Is(err, store.ErrNewer):
+		return "nothing was touched; use the version of crawl that made it, or a later one"
+	case errors.Is(err, store.ErrDamaged):
+		return "nothing was touched; put a backup in its place, or move it away to begin anew"
+	case errors.Is(err, store.ErrBusy):
+		return "nothing is lost; find the program that holds the database open for writing, and try again"
+	case errors.Is(err, store.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "nothing is lost; free some space and try again"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "the user who runs crawl must be able to write there"
+	}
+	return ""
+}
+
+// complain prints an error, and what to do about it, on standard error.
+func (p program) complain(err error) {
+	if err == nil || errors.Is(err, errSaid) || errors.Is(err, errChoose) {
+		return
+	}
+	fmt.Fprintf(p.stderr, "crawl: %s\n", clean(err.Error()))
+	if h := hint(err); h != "" {
+		fmt.Fprintf(p.stderr, "hint: %s\n", clean(h))
+	}
+}
+
+// didYouMean is a hint with the nearest of some names, "" if none is near.
+func didYouMean(name string, names []string) string {
+	if near := nearest(name, names); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return ""
+}
+
+// nearest is the name that the fewest changes lead to, if they are few for its length.
+func nearest(name string, names []string) string {
+	best, least := "", max(len(name)/3, 1)+1
+	for _, candidate := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < least {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance, in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

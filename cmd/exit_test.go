@@ -1,0 +1,94 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+
+	"crawl/crawl"
+	"crawl/store"
+)
+
+func TestExitCodes(t *testing.T) {
+	wrapped := func(err error) error { return fmt.Errorf("do something: %w", err) }
+	for _, test := range []struct {
+		name string
+		err  error
+		code int
+		hint bool
+	}{
+		{"done", nil, 0, false},
+		{"any error", errors.New("no"), 1, false},
+		{"said already", errSaid, 1, false},
+		{"disk full", wrapped(store.ErrFull), 1, true},
+		{"disk full elsewhere", wrapped(syscall.ENOSPC), 1, true},
+		{"not writable", wrapped(&fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES}), 1, true},
+		{"read-only", wrapped(syscall.EROFS), 1, true},
+		{"database busy", wrapped(store.ErrBusy), 1, true},
+		{"already there", wrapped(store.ErrExists), 1, false},
+		{"usage", usagef("no"), 2, false},
+		{"wrapped usage", wrapped(&usageError{errors.New("no"), "do this"}), 2, true},
+		{"unknown feed", wrapped(&store.NotFoundError{What: "feed", Name: "x"}), 2, false},
+		{"unknown feed with a near one", wrapped(&store.NotFoundError{What: "feed", Name: "x", Nearest: "y"}), 2, true},
+		{"several feeds found", errChoose, 2, false},
+		{"unfinished", &outcomeError{crawl.Unfinished, "no"}, 3, false},
+		{"outage", &hintedError{&outcomeError{crawl.Outage, "no"}, "wait"}, 4, true},
+		{"killed", &outcomeError{crawl.Killed, "no"}, 5, false},
+		{"signal", fmt.Errorf("%w: %w", errSignal, context.Canceled), 5, false},
+		{"running", &outcomeError{crawl.Running, "no"}, 6, false},
+		{"not ours", wrapped(store.ErrNotOurs), 7, true},
+		{"newer", wrapped(store.ErrNewer), 7, true},
+		{"damaged", wrapped(store.ErrDamaged), 7, true},
+	} {
+		if code := exitCode(test.err); code != test.code {
+			t.Errorf("%s: code %d, want %d", test.name, code, test.code)
+		}
+		if h := hint(test.err); (h != "") != test.hint {
+			t.Errorf("%s: hint %q", test.name, h)
+		}
+	}
+}
+
+// How an invocation ended decides what is said and with which code the program ends.
+func TestOutcomes(t *testing.T) {
+	for _, test := range []struct {
+		outcome       string
+		failIfRunning bool
+		code          int
+		says          string
+	}{
+		{crawl.Done, false, 0, ""},
+		{crawl.Nothing, false, 0, ""},
+		{crawl.Running, false, 0, ""},
+		{crawl.Running, true, 6, "another process"},
+		{crawl.Unfinished, false, 3, "unfinished"},
+		{crawl.Outage, false, 4, "outage"},
+		{crawl.Killed, false, 5, "killed"},
+	} {
+		var out, errs bytes.Buffer
+		p := program{stdout: &out, stderr: &errs, env: func(string) (string, bool) { return "", false }}
+		a := &app{program: p, log: newLog(&errs, 4, "text")}
+		err := a.report(crawl.Summary{Outcome: test.outcome}, test.failIfRunning)
+		p.complain(err)
+		if code := exitCode(err); code != test.code {
+			t.Errorf("%s: code %d, want %d", test.outcome, code, test.code)
+		}
+		if out.Len() > 0 || test.says == "" && errs.Len() > 0 || !strings.Contains(errs.String(), test.says) {
+			t.Errorf("%s: says %q and %q, want %q", test.outcome, out.String(), errs.String(), test.says)
+		}
+	}
+}
+
+// What a message repeats of the world outside cannot steer the terminal.
+func TestComplain(t *testing.T) {
+	var errs bytes.Buffer
+	program{stderr: &errs}.complain(&hintedError{errors.New("read \x1b[2J\u202e\n"), "do\u200b this"})
+	if want := "crawl: read [2J\nhint: do this\n"; errs.String() != want {
+		t.Errorf("says %q, want %q", errs.String(), want)
+	}
+}

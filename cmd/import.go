@@ -1,0 +1,262 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"crawl/crawl/fetch"
+	"crawl/state"
+	"crawl/store"
+)
+
+type importOptions struct {
+	prune, dryRun, yes bool
+}
+
+func newImport(p program) *cobra.Command {
+	var o importOptions
+	c := &cobra.Command{
+		Use:   "import FILE",
+		Short: "add the feeds of an OPML file; its folders are categories",
+		Long: `import adds the feeds of an OPML file, - for standard input. Folders are categories, nested ones joined with " / ". Good lines
+are imported even if others are not; each refused one is named, and the exit code is 1 then. Importing twice changes nothing.`,
+		Args: cobra.ExactArgs(1),
+		RunE: p.with(func(ctx context.Context, a *app, args []string) error { return runImport(ctx, a, args[0], o) }),
+	}
+	c.Flags().BoolVar(&o.prune, "prune", false, "remove feeds that are not in the file")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be done; change nothing")
+	c.Flags().BoolVar(&o.yes, "yes", false, "let --prune remove more than a tenth of the feeds")
+	addSettings(c.Flags(), forFetch)
+	return c
+}
+
+// imported is what `import --json` prints.
+type imported struct {
+	Added   int           `json:"added"`
+	Present int           `json:"present"`
+	Refused []refusedLine `json:"refused"`
+	Removed int           `json:"removed"`
+	DryRun  bool          `json:"dry_run"`
+}
+
+// refusedLine is a line that was not imported.
+type refusedLine struct {
+	Line   int    `json:"line"`
+	Title  string `json:"title"`
+	Reason string `json:"reason"`
+}
+
+func runImport(ctx context.Context, a *app, path string, o importOptions) error {
+	outlines, err := a.readOutlines(path)
+	if err != nil {
+		return err
+	}
+	feeds, refused, err := a.judge(outlines)
+	if err != nil {
+		return err
+	}
+	if path == "-" {
+		path = "standard input"
+	}
+	for _, r := range refused {
+		a.note("%s: line %d: %q: %s", path, r.Line, r.Title, r.Reason)
+	}
+	done := imported{Refused: append([]refusedLine{}, refused...), DryRun: o.dryRun}
+	err = a.open(ctx, func(_ *state.Dir, s *store.Store) error {
+		if o.dryRun {
+			return done.foresee(ctx, a, s, feeds, o)
+		}
+		return done.apply(ctx, a, s, feeds, o)
+	})
+	if err == nil && len(refused) > 0 {
+		err = errSaid
+	}
+	if err == nil || err == errSaid {
+		err = errors.Join(err, done.tell(a))
+	}
+	return err
+}
+
+func (a *app) readOutlines(path string) ([]outline, error) {
+	var from io.Reader = a.stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, &usageError{err: err}
+		}
+		defer f.Close()
+		from = f
+	}
+	outlines, err := readOPML(from)
+	if path == "-" {
+		path = "standard input"
+	}
+	if err != nil {
+		return nil, &hintedError{fmt.Errorf("%s: %w", path, err), "nothing was imported"}
+	}
+	return outlines, nil
+}
+
+// judge sorts the lines into feeds and refused ones. A feed that comes twice counts where it comes first.
+func (a *app) judge(outlines []outline) (feeds []store.NewFeed, refused []refusedLine, err error) {
+	client, err := a.client()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer client.Close()
+	first := map[string]outline{}
+	for _, o := range outlines {
+		to, err := checkOutline(client, o)
+		if err != nil {
+			refused = append(refused, refusedLine{o.line, o.title, reasonOf(err)})
+			continue
+		}
+		if earlier, twice := first[to.url]; twice {
+			a.noteRepeated(o, earlier)
+			continue
+		}
+		first[to.url] = o
+		feeds = append(feeds, store.NewFeed{
+			URL:      to.url,
+			Title:    titleOf(o),
+			SiteURL:  webAddress(o.siteURL),
+			Category: o.category,
+			Settings: store.FeedSettings{User: to.user, Password: to.password},
+		})
+	}
+	return feeds, refused, nil
+}
+
+func checkOutline(client *fetch.Client, o outline) (address, error) {
+	if o.url == "" {
+		return address{}, errors.New("no xmlUrl")
+	}
+	return checkAddress(client, o.url)
+}
+
+// reasonOf is why an address was refused, with what would change that.
+func reasonOf(err error) string {
+	if h := hint(err); h != "" {
+		return err.Error() + "; " + h
+	}
+	return err.Error()
+}
+
+// noteRepeated says that a line repeats an earlier one, if that could surprise: in another folder.
+func (a *app) noteRepeated(o, earlier outline) {
+	if o.category != earlier.category {
+		a.note("line %d: %q is also in line %d; it goes into %q, the first", o.line, o.title, earlier.line, categoryOr(earlier.category))
+	}
+}
+
+func categoryOr(name string) string {
+	if name == "" {
+		return store.Uncategorized
+	}
+	return name
+}
+
+// titleOf is the line's title, "" where that is only the address again.
+func titleOf(o outline) string {
+	if o.title == o.url {
+		return ""
+	}
+	return o.title
+}
+
+// apply adds the feeds in one transaction, then prunes.
+func (i *imported) apply(ctx context.Context, a *app, s *store.Store, feeds []store.NewFeed, o importOptions) error {
+	added, err := s.AddFeeds(ctx, feeds, a.now())
+	if err != nil {
+		return err
+	}
+	kept := map[int64]bool{}
+	for n, f := range added {
+		kept[f.ID] = true
+		if f.New {
+			i.Added++
+			continue
+		}
+		i.Present++
+		if want := categoryOr(feeds[n].Category); want != f.Category {
+			a.log.Info("feed stays in its category", "feed", f.ID, "category", f.Category, "file", want)
+		}
+	}
+	if !o.prune {
+		return nil
+	}
+	return i.prune(ctx, a, s, kept, o)
+}
+
+// prune removes the feeds that are not in the file, unless the file looks wrong rather than short.
+func (i *imported) prune(ctx context.Context, a *app, s *store.Store, kept map[int64]bool, o importOptions) error {
+	if len(i.Refused) > 0 {
+		return &hintedError{errors.New("nothing was removed: a line was refused"), "put the file right, or import without --prune"}
+	}
+	if len(kept) == 0 {
+		return errors.New("nothing was removed: the file holds no feed")
+	}
+	feeds, err := s.Feeds(ctx, store.Filter{})
+	if err != nil {
+		return err
+	}
+	var doomed []int64
+	for _, f := range feeds {
+		if !kept[f.ID] {
+			doomed = append(doomed, f.ID)
+		}
+	}
+	before := len(feeds) - i.Added
+	if o.dryRun {
+		before = len(feeds)
+	}
+	if 10*len(doomed) > before && !o.yes {
+		return &hintedError{fmt.Errorf("nothing was removed: %d of %s are not in the file", len(doomed), count(before, "feed")), "--yes removes more than a tenth"}
+	}
+	if i.Removed = len(doomed); i.Removed == 0 || o.dryRun {
+		return nil
+	}
+	return s.Remove(ctx, doomed, a.now())
+}
+
+// foresee counts what apply would do, and changes nothing.
+func (i *imported) foresee(ctx context.Context, a *app, s *store.Store, feeds []store.NewFeed, o importOptions) error {
+	kept := map[int64]bool{}
+	for _, f := range feeds {
+		found, err := s.FindFeed(ctx, f.URL)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			i.Added++
+		case err != nil:
+			return err
+		default:
+			i.Present++
+			kept[found.ID] = true
+		}
+	}
+	if !o.prune {
+		return nil
+	}
+	return i.prune(ctx, a, s, kept, o)
+}
+
+// tell says what was done, or would be: to a terminal, to a program, and in answer to --dry-run.
+func (i imported) tell(a *app) error {
+	if a.json {
+		return a.printJSON(i)
+	}
+	text := fmt.Sprintf("%s added, %d already there, %d refused", count(i.Added, "feed"), i.Present, len(i.Refused))
+	if i.Removed > 0 {
+		text += fmt.Sprintf(", %d removed", i.Removed)
+	}
+	if !i.DryRun {
+		a.say("%s", text)
+		return nil
+	}
+	return a.tell("nothing was changed; it would be: %s", text)
+}

@@ -1,0 +1,52 @@
+package cmd
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+
+	"crawl/store"
+)
+
+// itemsCSV writes a head and one record an item (RFC 4180). What is unknown is empty; categories are joined by commas, enclosures
+// are JSON.
+func itemsCSV(w io.Writer, rows iter.Seq2[store.ItemRow, error]) error {
+	c := csv.NewWriter(w)
+	err := c.Write([]string{"seq", "kind", "columns", "id", "feed_id", "feed_url", "key", "guid", "url", "title", "author",
+		"published_at", "updated_at", "first_seen_at", "changed_at", "summary", "content", "categories", "enclosures"})
+	for r, failed := range rows {
+		if err == nil {
+			err = failed
+		}
+		if err != nil {
+			return err
+		}
+		err = c.Write(itemRecord(r))
+	}
+	c.Flush()
+	if err == nil {
+		err = c.Error()
+	}
+	return err
+}
+
+func itemRecord(r store.ItemRow) []string {
+	enclosures := ""
+	if len(r.Enclosures) > 0 {
+		text, _ := json.Marshal(r.Enclosures) // strings and numbers: cannot fail
+		enclosures = string(text)
+	}
+	record := []string{
+		strconv.FormatInt(r.Seq, 10), r.Kind, strings.Join(r.Columns, ","), strconv.FormatInt(r.ID, 10),
+		strconv.FormatInt(r.FeedID, 10), r.FeedURL, r.Key, r.GUID, r.URL, r.Title, r.Author,
+		stamp(r.PublishedAt), stamp(r.UpdatedAt), stamp(r.FirstSeenAt), stamp(r.ChangedAt), r.Summary, r.Content,
+		strings.Join(r.Categories, ","), enclosures,
+	}
+	for i, cell := range record {
+		record[i] = carried(cell)
+	}
+	return record
+}

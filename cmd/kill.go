@@ -1,0 +1,117 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"crawl/state"
+)
+
+// killPoll is how often kill looks whether the process has ended.
+const killPoll = 50 * time.Millisecond
+
+type killOptions struct{ wait time.Duration }
+
+func newKill(p program) *cobra.Command {
+	var o killOptions
+	c := &cobra.Command{
+		Use:   "kill",
+		Short: "stop the run, and stay stopped until the next one",
+		Long: `kill sets the kill flag: the run stops, keeps what it has fetched, and the half-check of this hour stays away.
+The next crawl run clears the flag. The exit code is 0 if the run stopped or there was none, 6 if it still runs.`,
+		Args: cobra.NoArgs,
+		RunE: p.with(func(ctx context.Context, a *app, _ []string) error { return runKill(ctx, a, o) }),
+	}
+	c.Flags().DurationVar(&o.wait, "wait", 30*time.Second, "for the run to end; 0: do not wait")
+	return c
+}
+
+// killed is what `kill --json` prints. Outcome is stopped, nothing (nothing was running) or running (it still does).
+type killed struct {
+	Outcome string        `json:"outcome"`
+	Holder  *state.Holder `json:"holder"`
+	Seconds float64       `json:"seconds"`
+}
+
+func runKill(ctx context.Context, a *app, o killOptions) error {
+	d, err := state.Open(a.dir)
+	if err != nil {
+		return err
+	}
+	d.Point = a.point
+	hour, err := a.hour(d)
+	if err != nil {
+		return err
+	}
+	if err := d.SetKill(state.Kill{At: a.now().UTC().Truncate(time.Second), Hour: hour}); err != nil {
+		return fmt.Errorf("set the kill flag: %w", err)
+	}
+	holder, err := d.Holder()
+	if err != nil {
+		return err
+	}
+	if holder == nil {
+		return a.tellKill(killed{Outcome: "nothing"}, "nothing was running; the half-check of this hour will stay away too")
+	}
+	began := time.Now()
+	left, err := waitForEnd(ctx, d, *holder, o.wait)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	k := killed{Outcome: "stopped", Holder: holder, Seconds: float64(took.Milliseconds()) / 1000}
+	if !left {
+		return a.tellKill(k, fmt.Sprintf("stopped: %s ended after %.1f s", whoWorks(*holder), took.Seconds()))
+	}
+	k.Outcome = "running"
+	if err := a.tellKill(k, ""); err != nil {
+		return err
+	}
+	return &hintedError{&outcomeError{k.Outcome, whoWorks(*holder) + " is still running"},
+		"the flag stays set: it stops when what it does allows; a longer --wait, or kill -TERM of its process, is next"}
+}
+
+// waitForEnd waits until the holder has let go, at most so long, and says whether it still runs.
+func waitForEnd(ctx context.Context, d *state.Dir, h state.Holder, wait time.Duration) (runs bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		now, err := d.Holder()
+		if err != nil || now == nil || h.PID != 0 && now.PID != 0 && now.PID != h.PID {
+			return false, err
+		}
+		select {
+		case <-ctx.Done():
+			if ctx.Err() == context.Canceled {
+				return true, ctx.Err()
+			}
+			return true, nil
+		case <-time.After(killPoll):
+		}
+	}
+}
+
+func (a *app) tellKill(k killed, text string) error {
+	if a.json {
+		return a.printJSON(k)
+	}
+	if text == "" {
+		return nil
+	}
+	return a.tell("%s", text)
+}
+
+// whoWorks names the process that holds the lock.
+func whoWorks(h state.Holder) string {
+	switch {
+	case h.Kind == "":
+		return "a process that has just begun"
+	case h.Run != 0:
+		return fmt.Sprintf("%s %d (process %d)", h.Kind, h.Run, h.PID)
+	default:
+		return fmt.Sprintf("%s (process %d)", h.Kind, h.PID)
+	}
+}

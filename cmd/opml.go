@@ -1,0 +1,211 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/net/html/charset"
+)
+
+// Limits on what a stranger's OPML may ask of us.
+const (
+	opmlMaxBytes = 32 << 20
+	opmlMaxDepth = 100
+	opmlMaxLines = 1_000_000
+	opmlMaxText  = 4096 // bytes of one name or address
+)
+
+// outline is one feed line of an OPML file.
+type outline struct {
+	line     int // in the file
+	title    string
+	url      string // "" : there was none
+	siteURL  string
+	category string // folders joined with " / "; "" outside any
+}
+
+// folderSeparator joins the names of nested folders.
+const folderSeparator = " / "
+
+// readOPML reads the feed lines of an OPML file in their order: every outline with an xmlUrl, and every other one that is no
+// folder. Entities, DOCTYPE and processing instructions mean nothing; a file that is cut off gives nothing.
+func readOPML(r io.Reader) ([]outline, error) {
+	text, err := io.ReadAll(io.LimitReader(r, opmlMaxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > opmlMaxBytes {
+		return nil, fmt.Errorf("larger than %s", formatSize(opmlMaxBytes))
+	}
+	text, err = opmlText(text)
+	if err != nil {
+		return nil, err
+	}
+	d := xml.NewDecoder(bytes.NewReader(text))
+	d.Strict = false // stray & in titles is common
+	d.Entity = xml.HTMLEntity
+	d.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil } // it is UTF-8 by now
+	o := opmlReader{decoder: d}
+	if err := o.read(); err != nil {
+		return nil, err
+	}
+	return o.outlines, nil
+}
+
+// opmlText turns a file of any encoding, named by its byte order mark or its XML declaration, into UTF-8 that XML can carry.
+func opmlText(text []byte) ([]byte, error) {
+	label := opmlCharset(string(text[:min(len(text), 1024)]))
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if label != "utf-8" {
+		r, err := charset.NewReaderLabel(label, bytes.NewReader(text))
+		if err != nil {
+			return nil, fmt.Errorf("unknown character set %q", label)
+		}
+		if text, err = io.ReadAll(r); err != nil {
+			return nil, fmt.Errorf("read as %s: %w", label, err)
+		}
+	}
+	return []byte(carried(strings.ToValidUTF8(string(text), "\ufffd"))), nil
+}
+
+// opmlCharset is the encoding of a file by its first bytes: a byte order mark, the form of the first character, the declaration.
+func opmlCharset(head string) string {
+	switch {
+	case strings.HasPrefix(head, "\xef\xbb\xbf"):
+		return "utf-8"
+	case strings.HasPrefix(head, "\xfe\xff"), strings.HasPrefix(head, "\x00<"):
+		return "utf-16be"
+	case strings.HasPrefix(head, "\xff\xfe"), strings.HasPrefix(head, "<\x00"):
+		return "utf-16le"
+	}
+	label := strings.ToLower(declaredCharset(head))
+	if label == "" || strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "ucs") {
+		return "utf-8" // a declaration that can be read as ASCII is not in UTF-16, whatever it says
+	}
+	return label
+}
+
+// declaredCharset is the encoding that an XML declaration names.
+func declaredCharset(head string) string {
+	declaration, _, found := strings.Cut(strings.TrimSpace(head), "?>")
+	if !found || !strings.HasPrefix(declaration, "<?xml") {
+		return ""
+	}
+	_, value, found := strings.Cut(declaration, "encoding")
+	if value = strings.TrimLeft(value, " \t\r\n="); !found || value == "" {
+		return ""
+	}
+	label, _, _ := strings.Cut(value[1:], value[:1])
+	return label
+}
+
+// opmlReader walks through the elements.
+type opmlReader struct {
+	decoder  *xml.Decoder
+	folders  []string // names of the open outlines, "" for those that are no folders
+	depth    int      // open elements
+	pending  *outline // an outline without xmlUrl: a folder if another opens before it ends
+	outlines []outline
+}
+
+func (o *opmlReader) read() error {
+	for {
+		token, err := o.decoder.Token()
+		switch {
+		case errors.Is(err, io.EOF) && o.depth == 0 && o.folders != nil:
+			return nil
+		case errors.Is(err, io.EOF):
+			return errors.New("not OPML: there is no element in it")
+		case err != nil:
+			return fmt.Errorf("not XML: %w", err)
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if err := o.start(t); err != nil {
+				return err
+			}
+		case xml.EndElement:
+			o.end(t)
+		}
+	}
+}
+
+func (o *opmlReader) start(e xml.StartElement) error {
+	if o.folders == nil {
+		if !strings.EqualFold(e.Name.Local, "opml") {
+			return fmt.Errorf("not OPML: its root element is <%s>", cut(e.Name.Local, 40))
+		}
+		o.folders = []string{}
+	}
+	if o.depth++; o.depth > opmlMaxDepth {
+		return fmt.Errorf("nested deeper than %d", opmlMaxDepth)
+	}
+	if !strings.EqualFold(e.Name.Local, "outline") {
+		return nil
+	}
+	if len(o.outlines) >= opmlMaxLines {
+		return fmt.Errorf("more than %d lines", opmlMaxLines)
+	}
+	o.pending = nil // it is a folder: an outline begins within it
+	line, _ := o.decoder.InputPos()
+	found := newOutline(e, line, o.category())
+	name := ""
+	if found.url == "" {
+		name = found.title
+		o.pending = &found
+	} else {
+		o.outlines = append(o.outlines, found)
+	}
+	o.folders = append(o.folders, name)
+	return nil
+}
+
+func (o *opmlReader) end(e xml.EndElement) {
+	o.depth--
+	if !strings.EqualFold(e.Name.Local, "outline") || len(o.folders) == 0 {
+		return
+	}
+	o.folders = o.folders[:len(o.folders)-1]
+	if o.pending != nil { // nothing in it: a feed line that lacks its address
+		o.outlines = append(o.outlines, *o.pending)
+		o.pending = nil
+	}
+}
+
+// category is the name of the place where the reader is.
+func (o *opmlReader) category() string {
+	var names []string
+	for _, name := range o.folders {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, folderSeparator)
+}
+
+// newOutline reads the attributes; their case varies from program to program.
+func newOutline(e xml.StartElement, line int, category string) outline {
+	values := map[string]string{}
+	for _, a := range e.Attr {
+		if name := strings.ToLower(a.Name.Local); values[name] == "" {
+			values[name] = clean(cut(a.Value, opmlMaxText))
+		}
+	}
+	title := values["title"]
+	if title == "" {
+		title = values["text"]
+	}
+	return outline{line: line, title: title, url: values["xmlurl"], siteURL: values["htmlurl"], category: category}
+}
+
+// cut shortens text to so many bytes, at the end of a character.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "")
+}

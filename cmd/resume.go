@@ -1,0 +1,78 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"crawl/state"
+	"crawl/store"
+)
+
+type resumeOptions struct {
+	category, url string
+	all           bool
+}
+
+func newResume(p program) *cobra.Command {
+	var o resumeOptions
+	c := &cobra.Command{
+		Use:   "resume FEED… | --category NAME | --all",
+		Short: "end \"stopped\": the feeds are due at once",
+		RunE:  p.with(func(ctx context.Context, a *app, args []string) error { return runResume(ctx, a, args, o) }),
+	}
+	c.Flags().StringVar(&o.category, "category", "", "the stopped feeds of this category")
+	c.Flags().BoolVar(&o.all, "all", false, "all stopped feeds")
+	c.Flags().StringVar(&o.url, "url", "", "the feed's right address")
+	addSettings(c.Flags(), forFetch)
+	return c
+}
+
+func runResume(ctx context.Context, a *app, refs []string, o resumeOptions) error {
+	ways := 0
+	for _, given := range []bool{len(refs) > 0, o.category != "", o.all} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return &usageError{errors.New("name feeds, or --category, or --all"), "crawl list --stopped shows the stopped feeds and why"}
+	}
+	if o.url != "" && len(refs) != 1 {
+		return usagef("--url is for one feed")
+	}
+	address, err := a.address(o.url)
+	if err != nil {
+		return err
+	}
+	return a.open(ctx, func(_ *state.Dir, s *store.Store) error {
+		feeds, err := toResume(ctx, s, refs, o)
+		if err != nil {
+			return err
+		}
+		if o.url != "" {
+			if err := setCredentials(ctx, a, s, feeds[0], address); err != nil {
+				return err
+			}
+		}
+		n, err := s.Resume(ctx, ids(feeds), address.url, a.now())
+		if err != nil {
+			return err
+		}
+		a.say("%s resumed", count(n, "feed"))
+		return nil
+	})
+}
+
+func toResume(ctx context.Context, s *store.Store, refs []string, o resumeOptions) ([]store.Feed, error) {
+	if len(refs) > 0 {
+		return find(ctx, s, refs)
+	}
+	if o.category != "" {
+		if _, err := s.FindCategory(ctx, o.category); err != nil {
+			return nil, err
+		}
+	}
+	return s.Feeds(ctx, store.Filter{Category: o.category, Stopped: true})
+}

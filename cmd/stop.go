@@ -1,0 +1,42 @@
+package cmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"crawl/state"
+	"crawl/store"
+)
+
+type stopOptions struct{ reason string }
+
+func newStop(p program) *cobra.Command {
+	var o stopOptions
+	c := &cobra.Command{
+		Use:   "stop FEED…",
+		Short: "stop feeds by hand, until crawl resume",
+		Args:  cobra.MinimumNArgs(1),
+		RunE:  p.with(func(ctx context.Context, a *app, args []string) error { return runStop(ctx, a, args, o) }),
+	}
+	c.Flags().StringVar(&o.reason, "reason", "by hand", "why, for crawl list")
+	return c
+}
+
+func runStop(ctx context.Context, a *app, refs []string, o stopOptions) error {
+	reason := clean(o.reason)
+	if reason == "" {
+		return usagef("--reason: a reason is needed")
+	}
+	return a.open(ctx, func(_ *state.Dir, s *store.Store) error {
+		feeds, err := find(ctx, s, refs)
+		if err != nil {
+			return err
+		}
+		if err := s.Stop(ctx, ids(feeds), reason, a.now()); err != nil {
+			return err
+		}
+		a.say("%s stopped", count(len(feeds), "feed"))
+		return nil
+	})
+}

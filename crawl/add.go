@@ -1,0 +1,196 @@
+package crawl
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"crawl/crawl/feed"
+	"crawl/crawl/fetch"
+	"crawl/state"
+	"crawl/store"
+)
+
+// AddOptions are the flags of `crawl add`.
+type AddOptions struct {
+	Category, Title string
+	NoFetch         bool
+}
+
+// AddResult is what became of one address.
+type AddResult struct {
+	ID         int64
+	URL        string // what is stored
+	Found      string // how: "" the address itself is the feed, else "link", "rule", "path"
+	Title      string
+	Already    bool
+	Category   string
+	Items      int
+	Candidates []Candidate // more than one was found: nothing was stored
+}
+
+// Candidate is a feed that was found.
+type Candidate struct{ URL, Title, Type string }
+
+// Add finds the feed of an address, fetches it once, and stores it and its items. Only here is a page looked through for
+// feeds: never in a run.
+func Add(ctx context.Context, cfg Config, address string, o AddOptions) (AddResult, error) {
+	url, user, password, err := fetch.Normalize(address)
+	if err != nil {
+		return AddResult{}, err
+	}
+	client, err := fetch.New(cfg.Fetch)
+	if err != nil {
+		return AddResult{}, err
+	}
+	defer client.Close()
+	if err := client.CheckURL(url); err != nil {
+		return AddResult{}, err
+	}
+	dir, db, err := OpenStore(ctx, cfg)
+	if err != nil {
+		return AddResult{}, err
+	}
+	defer db.Close()
+	a := &adding{
+		session: session{cfg: cfg, kind: "add", start: cfg.Now(), hour: cfg.hour(), dir: dir, store: db, client: client},
+		options: o, settings: store.FeedSettings{User: user, Password: password},
+	}
+	if f, err := db.FindFeed(ctx, url); err == nil {
+		return AddResult{ID: f.ID, URL: f.URL, Title: f.Title, Category: f.Category, Already: true, Items: f.Items}, nil
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return AddResult{}, err
+	}
+	if o.NoFetch {
+		return a.keep(ctx, hit{url: url})
+	}
+	return a.find(ctx, url)
+}
+
+// adding is one `crawl add` at work.
+type adding struct {
+	session
+	options  AddOptions
+	settings store.FeedSettings
+}
+
+// hit is an address that was asked, and the feed that answered, if one did.
+type hit struct {
+	url   string
+	found string
+	resp  *fetch.Response
+	doc   *feed.Feed
+}
+
+// find asks the address itself, then the feeds that its page names, then the common paths. Sites whose rule is known are asked
+// by the rule first.
+func (a *adding) find(ctx context.Context, url string) (AddResult, error) {
+	if known := feed.KnownFeeds(url); len(known) > 0 {
+		if r, err := a.oneOf(ctx, known, "rule"); err == nil {
+			return r, nil
+		}
+	}
+	resp, doc, err := a.ask(ctx, url)
+	if err == nil {
+		return a.keep(ctx, hit{url: url, resp: resp, doc: doc})
+	}
+	defer resp.Release()
+	var notFeed *feed.Error
+	if resp == nil || !errors.As(err, &notFeed) || notFeed.Kind != feed.KindNotAFeed {
+		return AddResult{}, err
+	}
+	if named := feed.Discover(resp.Body, resp.URL); len(named) > 0 {
+		return a.oneOf(ctx, named, "link")
+	}
+	for _, path := range feed.CommonPaths(resp.URL) {
+		if resp, doc, err := a.ask(ctx, path); err == nil {
+			return a.keep(ctx, hit{url: path, found: "path", resp: resp, doc: doc})
+		} else {
+			resp.Release()
+		}
+	}
+	return AddResult{}, fmt.Errorf("no feed found at %s: %w", fetch.Redact(url), err)
+}
+
+// oneOf adds the single feed that was found; of several a person must choose.
+func (a *adding) oneOf(ctx context.Context, list []feed.Candidate, how string) (AddResult, error) {
+	if len(list) > 1 {
+		r := AddResult{Found: how}
+		for _, c := range list {
+			r.Candidates = append(r.Candidates, Candidate(c))
+		}
+		return r, nil
+	}
+	url := list[0].URL
+	if f, err := a.session.store.FindFeed(ctx, url); err == nil {
+		return AddResult{ID: f.ID, URL: f.URL, Title: f.Title, Category: f.Category, Already: true, Items: f.Items, Found: how}, nil
+	}
+	resp, doc, err := a.ask(ctx, url)
+	if err != nil {
+		resp.Release()
+		return AddResult{}, fmt.Errorf("the feed that %s names: %w", fetch.Redact(url), err)
+	}
+	return a.keep(ctx, hit{url: url, found: how, resp: resp, doc: doc})
+}
+
+// ask makes one GET and reads the answer. The response is given even when its body is no feed.
+func (a *adding) ask(ctx context.Context, url string) (*fetch.Response, *feed.Feed, error) {
+	if err := a.client.CheckURL(url); err != nil {
+		return nil, nil, err
+	}
+	resp, err := a.client.Get(ctx, fetch.Request{URL: url, User: a.settings.User, Password: a.settings.Password})
+	if err != nil {
+		return nil, nil, err
+	}
+	if failure := resp.Failure(); failure != nil {
+		return resp, nil, failure
+	}
+	doc, err := feed.Read(ctx, feed.Document{Body: resp.Body, ContentType: resp.ContentType, URL: resp.URL})
+	return resp, doc, err
+}
+
+// keep stores the feed, and under a lease of its own what was fetched: the request that found it is its first fetch.
+func (a *adding) keep(ctx context.Context, h hit) (AddResult, error) {
+	defer h.resp.Release()
+	url := h.url
+	if h.resp != nil && h.resp.PermanentURL != "" {
+		url = h.resp.PermanentURL
+	}
+	db := a.session.store
+	added, err := db.AddFeeds(ctx, []store.NewFeed{{
+		URL: url, Title: a.options.Title, Category: a.options.Category, Settings: a.settings,
+	}}, a.start)
+	if err != nil {
+		return AddResult{}, err
+	}
+	r := AddResult{ID: added[0].ID, URL: url, Found: h.found, Title: a.options.Title, Already: !added[0].New, Category: added[0].Category}
+	if h.doc == nil || r.Already {
+		return r, nil
+	}
+	if r.Title == "" {
+		r.Title = h.doc.Title
+	}
+	r.Items, err = a.mergeFirst(ctx, r.ID, h)
+	return r, err
+}
+
+func (a *adding) mergeFirst(ctx context.Context, id int64, h hit) (int, error) {
+	db := a.session.store
+	// Not an owner of the form that belongs to a run: a run that starts meanwhile must not clear this lease as a dead one's.
+	lease := store.Lease{Owner: a.dir.ID + "+add/" + rand.Text(), Boot: state.Boot(), Until: a.start.Add(leaseTime)}
+	due := store.Due{Hour: a.hour, Now: a.start, Boot: lease.Boot, MaxLease: leaseTime, Force: true}
+	claims, err := db.Claim(ctx, []int64{id}, lease, due)
+	if err != nil || len(claims) == 0 {
+		return 0, err // a run was first: it stores the items
+	}
+	c := &claims[0]
+	o := &observation{claim: c, resp: h.resp, doc: h.doc, at: a.cfg.Now(), hour: a.hour}
+	o.body = feed.BodyHash(feed.Document{Body: h.resp.Body, ContentType: h.resp.ContentType, URL: h.resp.URL})
+	entry := store.Entry{FeedID: id, URL: c.URL, Token: c.Token, Result: a.cfg.Settings.outcome(o)}
+	m, err := db.Merge(context.WithoutCancel(ctx), 0, []store.Entry{entry}, nil, a.cfg.Now())
+	if err == nil && len(m.Failed) > 0 {
+		err = m.Failed[0].Err
+	}
+	return m.New, err
+}

@@ -1,0 +1,132 @@
+package crawl
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"crawl/crawl/fetch"
+	"crawl/state"
+	"crawl/store"
+)
+
+// unfinished gives the categories that this hour still owes something, longest-waiting first, and counts those that are done.
+func (s *session) unfinished(ctx context.Context, old found) ([]*category, error) {
+	all, err := s.chosenCategories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*category
+	for _, c := range all {
+		if c.Active == 0 {
+			continue
+		}
+		info, ok := old.complete[c.ID]
+		done := ok && s.isDone(info)
+		if done && c.DueAtOnce == 0 {
+			s.sum.Categories.Skipped++
+			continue
+		}
+		cat := &category{Category: c, header: s.header(c.ID)}
+		if done {
+			cat.base = &info
+		}
+		if part, ok := old.parts[c.ID]; ok {
+			if err := s.takeUp(cat, part); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, cat)
+	}
+	slices.SortStableFunc(out, func(a, b *category) int { return a.Oldest.Compare(b.Oldest) })
+	return out, nil
+}
+
+// takeUp goes on with the part of this hour, unless it is older than the forced start: then all of it is to be asked again.
+func (s *session) takeUp(cat *category, part state.Info) error {
+	if part.Started.Before(s.forced) {
+		return s.dir.Discard(part)
+	}
+	return cat.resume(s.dir)
+}
+
+// isDone tells whether a complete snapshot settles its category for this hour.
+func (s *session) isDone(info state.Info) bool {
+	return info.Header.Hour.Equal(s.hour) && !info.Started.Before(s.forced)
+}
+
+func (s *session) header(category int64) state.Header {
+	return state.Header{Category: category, Hour: s.hour, Host: s.dir.ID, Epoch: s.epoch, Run: s.run, Started: s.start}
+}
+
+func (s *session) chosenCategories(ctx context.Context) ([]store.Category, error) {
+	all, err := s.store.Categories(ctx)
+	if err != nil || len(s.options.Categories) == 0 {
+		return all, err
+	}
+	var out []store.Category
+	for _, name := range s.options.Categories {
+		found, err := s.store.FindCategory(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range all {
+			if c.ID == found.ID {
+				out = append(out, c)
+			}
+		}
+	}
+	return out, nil
+}
+
+// due says which feeds of a category may be fetched now.
+func (s *session) due(c *category) store.Due {
+	return store.Due{
+		Hour: s.hour, Now: s.cfg.Now(), Grace: grace, Boot: state.Boot(), MaxLease: leaseTime,
+		Force: c.loose || !s.forced.IsZero(), OnlyNew: c.base != nil,
+	}
+}
+
+// choose lists the feeds to be fetched, in order, and those that a cap leaves out.
+func (s *session) choose(ctx context.Context, cats []*category) (tasks, rest []*task, err error) {
+	for _, c := range cats {
+		var cands []store.Candidate
+		if c.loose {
+			cands, err = s.store.CandidatesByID(ctx, c.ids, s.due(c))
+		} else {
+			cands, err = s.store.Candidates(ctx, c.ID, s.due(c))
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		c.done = len(c.had)
+		c.total = c.done
+		for _, cand := range cands {
+			if !c.had[cand.ID] {
+				c.total++
+				c.pending++
+				tasks = append(tasks, &task{Candidate: cand, cat: c, host: fetch.Host(cand.URL), order: len(tasks)})
+			}
+		}
+	}
+	tasks, rest = chooseTurns(tasks, s.options.MaxFeeds)
+	return tasks, rest, nil
+}
+
+// hasAnswered tells whether an earlier run of this hour was answered and did not end in an outage.
+func (s *session) hasAnswered(ctx context.Context) (bool, error) {
+	runs, err := s.store.RunsOf(ctx, s.dir.ID, s.hour)
+	if err != nil || len(runs) == 0 {
+		return false, err
+	}
+	answered := false
+	latest := time.Time{}
+	outage := false
+	for _, r := range runs {
+		answered = answered || r.Counts.Answers > 0
+		if r.ID != s.run && !r.StartedAt.Before(latest) {
+			latest, outage = r.StartedAt, r.Outcome == Outage
+		}
+	}
+	return answered && !outage, nil
+}

@@ -1,0 +1,311 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"crawl/state"
+	"crawl/store"
+)
+
+// mergeEvery is the longest that a result waits for its merge: the living are stored while the dying still time out.
+const mergeEvery = 2 * time.Second
+
+// collector takes in results, one at a time: it asks the outage rule, writes snapshot lines, and merges. It owns the
+// categories.
+type collector struct {
+	p        *pool
+	s        *session
+	outage   outage[*finished]
+	batch    []store.Entry
+	complete []*category // to be closed with the next merge
+	dirty    []*category // with lines that are not synced
+	giveBack []store.Claim
+	release  []store.Claim
+	left     []*finished
+	since    time.Time // the oldest line that waits
+	total    int
+	done     int
+}
+
+func newCollector(p *pool, total int) (*collector, error) {
+	c := &collector{p: p, s: p.s, total: total}
+	c.outage.limit = p.s.cfg.Settings.MaxConsecutiveErrors
+	if p.s.kind == kindHalfCheck {
+		var err error
+		if c.outage.inherited, err = p.s.hasAnswered(context.Background()); err != nil {
+			return nil, err
+		}
+	}
+	for _, cat := range p.cats {
+		if cat.complete() {
+			c.complete = append(c.complete, cat)
+		}
+	}
+	return c, nil
+}
+
+// run collects until the results end. On an error of its own (disk, database) it stops the pool and goes on to empty the
+// channel, so that no worker is left waiting.
+func (c *collector) run(ctx context.Context) error {
+	tick := time.NewTicker(mergeEvery / 8)
+	defer tick.Stop()
+	var failed error
+	check := func(err error) {
+		if err != nil && failed == nil {
+			failed = err
+			c.p.stop(err)
+		}
+	}
+	for {
+		select {
+		case f, ok := <-c.p.results:
+			switch {
+			case !ok:
+				return c.end(ctx, failed)
+			case failed != nil:
+				c.abandon(f)
+			default:
+				check(c.take(f))
+				if c.outage.down {
+					c.p.stop(errOutage)
+				}
+			}
+		case <-tick.C:
+		}
+		if failed == nil && c.worthMerging() {
+			check(c.merge())
+		}
+	}
+}
+
+func (c *collector) worthMerging() bool {
+	if len(c.batch) >= mergeChunk {
+		return true
+	}
+	return (len(c.batch) > 0 || len(c.complete) > 0) && c.s.cfg.Now().Sub(c.since).Abs() >= mergeEvery
+}
+
+// take deals with one finished task.
+func (c *collector) take(f *finished) error {
+	switch f.what {
+	case missed:
+		f.task.cat.pending--
+		f.task.cat.total--
+		return c.settled(f.task.cat)
+	case deferred:
+		c.s.sum.Feeds.Deferred++
+		if f.claim != nil {
+			c.giveBack = append(c.giveBack, *f.claim)
+		}
+		return c.write(f.task.cat, noteLine(f.task.Candidate, store.Deferred))
+	case notStarted, unsent, cut:
+		c.abandon(f)
+		return nil
+	}
+	c.s.sum.Requests += max(f.reqs, 1)
+	if f.event.answered {
+		c.s.answers++
+	}
+	verdict, free := c.outage.judge(f.event, f)
+	for _, held := range free {
+		if err := c.settleHeld(held); err != nil {
+			return err
+		}
+	}
+	switch verdict {
+	case ours:
+		return c.leaveOut(f)
+	case count:
+		return c.accept(f)
+	}
+	return nil
+}
+
+// settleHeld counts what was held back, unless its cause was our own and the feed has worked before.
+func (c *collector) settleHeld(f *finished) error {
+	if f.event.local && f.event.worked {
+		return c.leaveOut(f)
+	}
+	return c.accept(f)
+}
+
+// leaveOut notes a feed that has no outcome, and stays due, through our own fault.
+func (c *collector) leaveOut(f *finished) error {
+	c.s.sum.Feeds.Left++
+	c.giveBack = append(c.giveBack, *f.claim)
+	return c.write(f.task.cat, noteLine(f.task.Candidate, store.Left))
+}
+
+// abandon keeps a task's lease to be given back; its category stays open.
+func (c *collector) abandon(f *finished) {
+	f.task.cat.open++
+	c.s.sum.Feeds.Left++
+	c.left = append(c.left, f)
+	switch f.what {
+	case unsent:
+		c.giveBack = append(c.giveBack, *f.claim)
+	case answered, cut:
+		c.release = append(c.release, *f.claim)
+	}
+}
+
+// accept writes a result's line and puts it into the next merge.
+func (c *collector) accept(f *finished) error {
+	c.tally(f)
+	err := c.write(f.task.cat, state.Line{Feed: f.claim.ID, URL: f.claim.URL, Token: f.claim.Token, Data: f.data})
+	c.batch = append(c.batch, store.Entry{FeedID: f.claim.ID, URL: f.claim.URL, Token: f.claim.Token, Result: f.result})
+	return err
+}
+
+func (c *collector) tally(f *finished) {
+	n := &c.s.sum.Feeds
+	n.Fetched++
+	switch f.result.Outcome {
+	case store.Changed:
+		n.Changed++
+	case store.Unchanged:
+		n.Unchanged++
+	case store.Failed, store.Gone:
+		n.Failed++
+	case store.Throttled:
+		n.Throttled++
+	}
+	c.s.sum.Bytes += f.result.Bytes
+	if f.whole != "" {
+		c.s.sum.parsedWhole(f.whole)
+	}
+	if f.result.Error != "" {
+		c.s.cfg.Log.Info("feed failed", slog.Int64("feed", f.claim.ID), slog.String("outcome", f.result.Outcome),
+			slog.String("kind", f.result.Feed.LastErrorKind), slog.String("error", f.result.Error))
+	}
+}
+
+func (c *collector) write(cat *category, line state.Line) error {
+	if len(c.batch) == 0 && len(c.complete) == 0 {
+		c.since = c.s.cfg.Now()
+	}
+	if !cat.dirty && !cat.loose {
+		c.dirty = append(c.dirty, cat)
+	}
+	if err := cat.write(c.s.dir, line); err != nil {
+		return err
+	}
+	c.done++
+	c.s.beat.step("fetch", c.done, c.total, c.s.cfg.Now())
+	return c.settled(cat)
+}
+
+// settled tells about a category's progress, and notes it for closing when its last feed is in.
+func (c *collector) settled(cat *category) error {
+	if cat.complete() {
+		c.complete = append(c.complete, cat)
+	}
+	if c.s.cfg.Progress != nil {
+		c.s.cfg.Progress(Progress{Category: cat.Name, Done: cat.done, Total: cat.total, Closed: cat.complete()})
+	}
+	return nil
+}
+
+// merge makes the waiting lines durable, then stores them in one transaction. Never the other way round: what is in the
+// database must be in a file that proves it until the next snapshot replaces it.
+func (c *collector) merge() error {
+	var closed []store.Snapshot
+	for _, cat := range c.complete {
+		snap, err := cat.secure(c.s.dir, c.s)
+		if err != nil {
+			return err
+		}
+		if snap != nil {
+			closed = append(closed, *snap)
+			c.s.sum.Categories.Done++
+		}
+	}
+	for _, cat := range c.dirty {
+		if cat.dirty {
+			if _, err := cat.secure(c.s.dir, c.s); err != nil {
+				return err
+			}
+		}
+	}
+	c.complete, c.dirty = nil, nil
+	if len(c.batch) == 0 && len(closed) == 0 {
+		return nil
+	}
+	m, err := c.s.store.Merge(context.Background(), c.s.run, c.batch, closed, c.s.cfg.Now())
+	if err != nil {
+		return fmt.Errorf("merge %d feeds: %w", len(c.batch), err)
+	}
+	clear(c.batch)
+	c.batch = c.batch[:0]
+	n := &c.s.sum
+	n.Items.New += m.New
+	n.Items.Updated += m.Updated
+	n.Feeds.Stopped += m.Stopped
+	n.Feeds.Failed += len(m.Failed)
+	c.s.logFailed(m)
+	c.s.beat.step("merge", c.done, c.total, c.s.cfg.Now())
+	return nil
+}
+
+// end settles what was held back, closes what can be closed, and gives back the leases of what has no outcome. It returns why the
+// work ended early, nil if it did not.
+func (c *collector) end(ctx context.Context, failed error) error {
+	cause := context.Cause(ctx)
+	if failed != nil {
+		cause = failed
+	}
+	if cause == nil {
+		down, free := c.outage.settle(func(f *finished) bool { return f.event.local })
+		if down {
+			cause = errOutage
+		}
+		for _, f := range free {
+			failed = errors.Join(failed, c.settleHeld(f))
+		}
+	}
+	for _, f := range c.outage.held() {
+		f.what = unsent // as if it had not been asked
+		c.abandon(f)
+	}
+	if errors.Is(cause, errDeadline) && c.s.kind == kindHalfCheck {
+		failed = errors.Join(failed, c.closeLeft())
+	}
+	if failed == nil {
+		failed = c.merge()
+	}
+	for _, cat := range c.p.cats {
+		if cat.open > 0 && !cat.loose {
+			c.s.sum.Categories.Left++
+		}
+		failed = errors.Join(failed, cat.leave())
+	}
+	return errors.Join(failed, cause, c.letGo())
+}
+
+// closeLeft ends the hour for categories that the half-check could not finish: what has no outcome is noted as left.
+func (c *collector) closeLeft() error {
+	for _, f := range c.left {
+		f.task.cat.open--
+		if err := c.write(f.task.cat, noteLine(f.task.Candidate, store.Left)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// letGo gives back the leases that have no outcome, so that nobody waits for their expiry.
+func (c *collector) letGo() error {
+	ctx, owner := context.Background(), c.s.owner()
+	var err error
+	if len(c.giveBack) > 0 {
+		err = c.s.store.GiveBack(ctx, owner, c.giveBack)
+	}
+	if len(c.release) > 0 {
+		err = errors.Join(err, c.s.store.Release(ctx, owner, c.release))
+	}
+	return err
+}

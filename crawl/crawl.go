@@ -1,0 +1,117 @@
+// Package crawl is one run: which feeds, in what order, and what each outcome means. The vocabulary (cron hour, category,
+// snapshot, lease, breaker, surprise, outage) is that of README.md.
+package crawl
+
+import (
+	"log/slog"
+	"time"
+
+	"crawl/crawl/fetch"
+	"crawl/state"
+)
+
+// Config is what every entry point of this package needs. cmd fills it from flags, variables, file and defaults.
+type Config struct {
+	Dir      string // data directory
+	DB       string // path of the database; "" means the directory's own
+	Version  string
+	Settings Settings
+	Fetch    fetch.Options
+	Log      *slog.Logger
+	Now      func() time.Time
+	Progress func(Progress)    // called often, from several goroutines; nil for none
+	Point    func(name string) // named steps, for crash tests; nil for none
+}
+
+// Settings are the rules of a run.
+type Settings struct {
+	Workers              int           // 256
+	PerHost              int           // 2
+	MinInterval          time.Duration // 55m
+	MaxInterval          time.Duration // 24h
+	MaxFailures          int           // 5
+	MaxConsecutiveErrors int           // 3
+	StartMinute          int           // 30
+	TakeoverWait         time.Duration // 60s
+	StallAfter           time.Duration // 10m
+	Hook                 string        // command, run by /bin/sh -c; "" none
+	HookTimeout          time.Duration // 5m
+}
+
+// Progress is one category's state under way.
+type Progress struct {
+	Category    string
+	Done, Total int  // feeds
+	Closed      bool // its snapshot is complete
+}
+
+// RunOptions are the flags of `crawl run`.
+type RunOptions struct {
+	Force         bool
+	Categories    []string // names
+	Feeds         []string // ids or URLs
+	Failed        bool
+	Refetch       bool
+	MaxFeeds      int // 0: no cap
+	Deadline      time.Duration
+	FailIfRunning bool
+}
+
+// HalfCheckOptions are the flags of `crawl half-check`.
+type HalfCheckOptions struct {
+	Deadline      time.Duration
+	FailIfRunning bool
+}
+
+// Outcomes of an invocation, as in `run --json`.
+const (
+	Done       = "done"
+	Unfinished = "unfinished"
+	Outage     = "outage"
+	Killed     = "killed"
+	Nothing    = "nothing"
+	Running    = "running"
+)
+
+// Summary is what an invocation did; its JSON is `run --json` (CLI.md).
+type Summary struct {
+	Run     *int64    `json:"run"`
+	Kind    string    `json:"kind"`
+	Hour    time.Time `json:"hour"`
+	Outcome string    `json:"outcome"`
+	Seconds float64   `json:"seconds"`
+
+	Categories struct {
+		Done    int `json:"done"`
+		Skipped int `json:"skipped"`
+		Left    int `json:"left"`
+	} `json:"categories"`
+	Feeds struct {
+		Fetched   int `json:"fetched"`
+		Changed   int `json:"changed"`
+		Unchanged int `json:"unchanged"`
+		Failed    int `json:"failed"`
+		Throttled int `json:"throttled"`
+		Deferred  int `json:"deferred"`
+		Left      int `json:"left"`
+		Stopped   int `json:"stopped"`
+	} `json:"feeds"`
+	Items struct {
+		New     int `json:"new"`
+		Updated int `json:"updated"`
+	} `json:"items"`
+	Requests int   `json:"requests"`
+	Bytes    int64 `json:"bytes"`
+
+	// Reason is one line for a person on why the outcome is not done, or why nothing was done ("the kill flag is up since …").
+	Reason string `json:"-"`
+	// Holder is who works, when Outcome is Running.
+	Holder *state.Holder `json:"-"`
+	// Whole counts documents that had to be parsed whole, by reason (run -v says it).
+	Whole map[string]int `json:"-"`
+}
+
+// UsageError is a wrong use or configuration that only this package can see; Hint says what to do ("" if nothing).
+type UsageError struct{ Text, Hint string }
+
+func (e *UsageError) Error() string { return e.Text }

@@ -1,0 +1,105 @@
+package feed
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// patch overwrites one byte of a name that gofeed shall not understand (xml:base, or a default namespace that would make
+// it take every element for an extension).
+const patch = 'q'
+
+// document builds what gofeed is given: all that stands outside the items, and the items that keep wants.
+func (r *reader) document(keep func(i int) bool) []byte {
+	if r.format == typeJSON {
+		return r.jsonDocument(keep)
+	}
+	b, lay := r.b, r.lay
+	out := make([]byte, 0, lay.end)
+	from, next := 0, 0
+	put := func(to int) {
+		start := len(out)
+		out = append(out, b[from:to]...)
+		for ; next < len(lay.patches) && lay.patches[next] < to; next++ {
+			if at := lay.patches[next]; at >= from {
+				out[start+at-from] = patch
+			}
+		}
+		from = to
+	}
+	for i, it := range lay.items {
+		if !keep(i) {
+			put(it.start)
+			from = it.end
+		}
+	}
+	put(lay.end)
+	return out
+}
+
+func (r *reader) jsonDocument(keep func(i int) bool) []byte {
+	out := append(make([]byte, 0, len(r.b)), '{')
+	for _, m := range r.lay.head {
+		out = append(append(out, m.of(r.b)...), ',')
+	}
+	out = append(out, `"items":[`...)
+	for i, it := range r.lay.items {
+		if keep(i) {
+			out = append(append(out, it.of(r.b)...), ',')
+		}
+	}
+	return append(bytes.TrimSuffix(out, []byte(",")), "]}"...)
+}
+
+// bare is document without the elements beside the items, for when those are what cannot be read.
+func (r *reader) bare(keep func(i int) bool) []byte {
+	lay := *r.lay
+	r2 := *r
+	r2.lay = &lay
+	if r.format == typeJSON {
+		lay.head = nil
+		return r2.jsonDocument(keep)
+	}
+	// The elements beside the items are left out like items: both lists merged, in order.
+	lay.items = slices.Concat(r.lay.items, r.lay.head)
+	number := make(map[int]int, len(r.lay.items))
+	for i, it := range r.lay.items {
+		number[it.start] = i
+	}
+	slices.SortFunc(lay.items, func(a, b span) int { return a.start - b.start })
+	return r2.document(func(i int) bool {
+		n, isItem := number[lay.items[i].start]
+		return isItem && keep(n)
+	})
+}
+
+// nativeSpace reports whether gofeed takes elements of a namespace as those of the format itself.
+func nativeSpace(format string, uri []byte) bool {
+	switch s := strings.TrimSpace(string(uri)); s {
+	case "":
+		return true
+	case "http://www.w3.org/2005/Atom", "http://purl.org/atom/ns#":
+		return format == typeAtom
+	case "http://purl.org/rss/1.0/", "http://channel.netscape.com/rdf/simple/0.9/", "http://my.netscape.com/rdf/simple/0.9/",
+		"http://www.w3.org/1999/02/22-rdf-syntax-ns#":
+		return format != typeAtom
+	}
+	return false
+}
+
+// fixSpaces patches the default namespace of root and channel where gofeed does not know it, so that the elements count
+// as being in none; near misses (https, a missing slash) are common.
+func (r *reader) fixSpaces() {
+	for _, tag := range []span{r.lay.root, r.lay.channel} {
+		eachAttribute(tag.of(r.b), func(name, value []byte) {
+			if string(name) == "xmlns" && !nativeSpace(r.format, value) {
+				at := tag.start + bytes.Index(tag.of(r.b), []byte("xmlns=")) + 4
+				if r.b[at] == 's' && !slices.Contains(r.lay.patches, at) {
+					r.lay.patches = append(r.lay.patches, at)
+				}
+			}
+		})
+	}
+	slices.Sort(r.lay.patches)
+}

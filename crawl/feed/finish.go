@@ -1,0 +1,124 @@
+package feed
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// finish gives the items their keys, chooses among those that share one, and fills in the feed.
+func (r *reader) finish(rule int) {
+	f := r.feed
+	f.Rule = rule
+	next := memory{rule: rule, head: r.head, items: make([]remembered, len(r.hashes))}
+	count := make(map[string]int, len(r.hashes))
+	winner := make(map[string]int, len(r.hashes)) // key to the number of the item that is stored
+	for i := range r.hashes {
+		m := &next.items[i]
+		m.hash = r.hashes[i]
+		switch it := r.items[i]; {
+		case it != nil:
+			it.Key = it.key(rule)
+			m.key, m.base, m.known = it.Key, it.key(ruleID), true
+		case r.known[i] >= 0 && r.mem != nil && !f.Whole:
+			*m = r.mem.items[r.known[i]]
+		default:
+			continue
+		}
+		count[m.key]++
+		if w, taken := winner[m.key]; !taken {
+			winner[m.key] = i
+			f.Keys = append(f.Keys, m.key)
+		} else if r.items[i] != nil && newer(r.items[i], r.items[w]) {
+			winner[m.key] = i
+		}
+	}
+	for i := range next.items {
+		m := &next.items[i]
+		m.shared = m.shared && !f.Whole || count[m.key] > 1 && r.items[i] != nil
+		if r.items[i] != nil && winner[m.key] == i && !r.stored(i, m) {
+			f.Items = append(f.Items, *r.items[i])
+		}
+	}
+	r.feedFields(&next)
+	f.Memory = next.pack()
+}
+
+// stored reports whether an item that was parsed again is in the store as it is.
+func (r *reader) stored(i int, m *remembered) bool {
+	if r.mem == nil || r.known[i] < 0 {
+		return false
+	}
+	was := &r.mem.items[r.known[i]]
+	return !was.shared && was.key == m.key
+}
+
+// feedFields fills in what concerns the feed itself: from what was parsed, else from memory.
+func (r *reader) feedFields(next *memory) {
+	if src := r.src; src != nil {
+		next.title = plainText(src.title, guess, maxTitle)
+		next.site = resolve(r.d.URL, src.link)
+		next.image = resolve(r.d.URL, src.image)
+		next.language = plainText(src.language, plain, maxName)
+		next.interval = src.interval
+		next.hours, next.days = skipHours(src.skipHours), skipDays(src.skipDays)
+	} else if r.mem != nil {
+		next.title, next.site, next.image, next.language = r.mem.title, r.mem.site, r.mem.image, r.mem.language
+		next.interval, next.hours, next.days = r.mem.interval, r.mem.hours, r.mem.days
+	}
+	f := r.feed
+	f.Title, f.SiteURL, f.ImageURL, f.Language = next.title, next.site, next.image, next.language
+	f.Hints.Interval = max(next.interval, timeToLive(unescape(r.lay.ttl.of(r.b))))
+	for h := range 24 {
+		if next.hours>>h&1 == 1 {
+			f.Hints.SkipHours = append(f.Hints.SkipHours, h)
+		}
+	}
+	for d := range 7 {
+		if next.days>>d&1 == 1 {
+			f.Hints.SkipDays = append(f.Hints.SkipDays, time.Weekday(d))
+		}
+	}
+}
+
+// maxInterval bounds what a feed may ask for; the caller has a lower limit of its own.
+const maxInterval = 366 * 24 * time.Hour
+
+// timeToLive reads RSS ttl, in minutes.
+func timeToLive(s string) time.Duration {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(n > 0) {
+		return 0
+	}
+	return min(time.Duration(min(n, 1e6)*float64(time.Minute)), maxInterval)
+}
+
+// skipHours reads the hours of skipHours as bits; 24 means 0. All hours listed is a mistake and means none.
+func skipHours(list []string) uint64 {
+	bits := uint64(0)
+	for _, s := range list {
+		if n, err := strconv.Atoi(strings.TrimSpace(s)); err == nil && 0 <= n && n <= 24 {
+			bits |= 1 << (n % 24)
+		}
+	}
+	if bits == 1<<24-1 {
+		return 0
+	}
+	return bits
+}
+
+// skipDays reads the English names of skipDays as bits, Sunday first. All days listed is a mistake and means none.
+func skipDays(list []string) uint64 {
+	bits := uint64(0)
+	for _, s := range list {
+		for d := time.Sunday; d <= time.Saturday; d++ {
+			if strings.EqualFold(strings.TrimSpace(s), d.String()) {
+				bits |= 1 << d
+			}
+		}
+	}
+	if bits == 1<<7-1 {
+		return 0
+	}
+	return bits
+}

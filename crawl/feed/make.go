@@ -1,0 +1,211 @@
+package feed
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// prepareItems finds what the items of a document have in common: the address that links are relative to.
+func (r *reader) prepareItems() {
+	if r.format == typeJSON {
+		return
+	}
+	base := r.d.URL
+	if link := strings.TrimSpace(r.src.link); r.format != typeAtom && isHTTP(link) {
+		base = link
+	}
+	r.rootBase = r.tagBase(base, r.lay.root)
+	r.channelBase = r.tagBase(r.rootBase, r.lay.channel)
+}
+
+// tagBase is the base within an element, by the xml:base of its start tag.
+func (r *reader) tagBase(base string, tag span) string {
+	if len(r.lay.patches) == 0 {
+		return base
+	}
+	return xmlBase(base, tag.of(r.b))
+}
+
+func xmlBase(base string, tag []byte) string {
+	eachAttribute(tag, func(name, value []byte) {
+		if string(name) == "xml:base" {
+			base = joinBase(base, unescape(value))
+		}
+	})
+	return base
+}
+
+// item makes number i of the document's items of what gofeed read.
+func (r *reader) item(i int, e *entry) *Item {
+	base := r.base(i, e)
+	it := &Item{
+		GUID:        clip(clean(strings.TrimSpace(e.id)), maxGUID),
+		Title:       plainText(clean(e.title), e.titleMode, maxTitle),
+		Author:      author(e.authors),
+		Summary:     r.restore(clean(e.summary)),
+		Content:     r.restore(clean(e.content)),
+		CommentsURL: resolve(base, e.comments),
+		ImageURL:    resolve(base, e.image),
+		Language:    plainText(clean(e.language), plain, maxName),
+		Duration:    duration(e.duration),
+		PublishedAt: firstDate(e.published),
+		UpdatedAt:   firstDate(e.updated),
+		Categories:  categories(e.categories),
+	}
+	linkBase := base
+	if e.base != "" {
+		linkBase = e.base
+	}
+	it.URL = absolute(linkBase, e.link)
+	if it.URL == "" && e.link == "" && e.idIsLink && isHTTP(it.GUID) {
+		it.URL = resolve(base, it.GUID)
+	}
+	for _, enc := range e.enclosures {
+		if enc.URL = absolute(base, enc.URL); enc.URL != "" {
+			enc.Type = plainText(clean(enc.Type), plain, maxName)
+			it.Enclosures = append(it.Enclosures, enc)
+		}
+	}
+	it.Hash = it.hash()
+	return it
+}
+
+// base reads from the bytes of an item what gofeed does not give (rdf:about, an id as it was written, the type of a
+// title, a language) and finds the address that its links are relative to.
+func (r *reader) base(i int, e *entry) string {
+	if r.format == typeJSON {
+		return r.d.URL
+	}
+	whole := r.lay.items[i]
+	raw := whole.of(r.b)
+	tag := raw[:tagClose(raw, 0)]
+	base := r.rootBase
+	if whole.start >= r.lay.body.start && whole.end <= r.lay.body.end {
+		base = r.channelBase
+	}
+	base = r.tagBase(base, span{whole.start, whole.start + len(tag)})
+	switch {
+	case r.format == typeRDF:
+		eachAttribute(tag, func(name, value []byte) {
+			if n := string(local(name)); n == "about" && e.id == "" {
+				e.id = unescape(value)
+			}
+		})
+		e.id = first(e.id, e.link) // RSS 0.9 has no rdf:about, and 1.0 wants it to be the link
+	case r.format == typeAtom:
+		r.atomDetails(e, raw, tag)
+	}
+	if len(r.lay.patches) > 0 && bytes.Contains(raw, []byte(":base")) {
+		eachChild(raw, func(c child) {
+			if string(local(c.name)) == "link" && bytes.Contains(c.tag, []byte(":base")) && e.base == "" {
+				e.base = xmlBase(base, c.tag)
+			}
+		})
+	}
+	return base
+}
+
+func (r *reader) atomDetails(e *entry, raw, tag []byte) {
+	eachAttribute(tag, func(name, value []byte) {
+		if string(name) == "xml:lang" && e.language == "" {
+			e.language = unescape(value)
+		}
+	})
+	prefix := tag[1 : 1+len(elementName(tag, 0))]
+	prefix = prefix[:bytes.IndexByte(prefix, ':')+1]
+	eachChild(raw, func(c child) {
+		if !bytes.HasPrefix(c.name, prefix) || bytes.Count(c.name, []byte(":")) != bytes.Count(prefix, []byte(":")) {
+			return
+		}
+		switch string(local(c.name)) {
+		case "id":
+			e.id = unescape(c.content)
+		case "title":
+			e.titleMode = atomMode(c)
+		}
+	})
+}
+
+// atomMode says how a title is to be read: by its type (RFC 4287 3.1.1); Atom 0.3 has media types.
+func atomMode(c child) mode {
+	m := plain
+	eachAttribute(c.tag, func(name, value []byte) {
+		if v := strings.ToLower(string(value)); string(name) == "type" && strings.Contains(v, "html") {
+			m = markup
+		}
+	})
+	inner := bytes.ReplaceAll(c.content, []byte("<![CDATA["), nil)
+	if m == plain && !bytes.Contains(c.content, []byte("<![CDATA[")) && bytes.Contains(inner, []byte("<")) {
+		m = markup
+	}
+	return m
+}
+
+// restore undoes the patch of an xml:base within content.
+func (r *reader) restore(s string) string {
+	if r.lay != nil && len(r.lay.patches) > 0 {
+		return strings.ReplaceAll(s, "xml:bas"+string(patch), "xml:base")
+	}
+	return s
+}
+
+func firstDate(list []string) time.Time {
+	for _, s := range list {
+		if t := parseDate(s); !t.IsZero() {
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+// author joins the names. RSS wants an address with the name in parentheses: then it is the name.
+func author(names []string) string {
+	var out []string
+	for _, n := range names {
+		n = plainText(clean(n), guess, maxAuthor)
+		if address, rest, ok := strings.Cut(n, " ("); ok && strings.Contains(address, "@") && strings.HasSuffix(rest, ")") {
+			n = strings.TrimSuffix(rest, ")")
+		}
+		if n != "" && len(out) < maxDetails {
+			out = append(out, n)
+		}
+	}
+	return clip(strings.Join(out, ", "), maxAuthor)
+}
+
+func categories(list []string) []string {
+	var out []string
+	for _, c := range list {
+		if c = plainText(clean(c), guess, maxName); c != "" && len(out) < maxDetails && !contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// duration reads seconds, mm:ss or hh:mm:ss.
+func duration(s string) int {
+	total := 0.0
+	for _, part := range strings.SplitN(strings.TrimSpace(s), ":", 4) {
+		n, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil || !(n >= 0 && n < 1e7) {
+			return 0
+		}
+		total = total*60 + n
+	}
+	if total > 1e8 {
+		return 0
+	}
+	return int(total)
+}

@@ -1,0 +1,153 @@
+package feed
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// memory is what is kept of a document to read only what is new in the next: see Feed.Memory.
+type memory struct {
+	rule                         int
+	head                         uint64 // hash of all that stands outside the items
+	title, site, image, language string
+	interval                     time.Duration // without ttl, which is read anew
+	hours, days                  uint64        // bits of skipHours and skipDays
+	items                        []remembered
+}
+
+// remembered is an item of the last document, the losers of repeated ids included.
+type remembered struct {
+	hash   uint64
+	base   string // its key under ruleID
+	key    string
+	shared bool // another item of the document had the same key
+	known  bool // it was read: items that could not be are tried again
+}
+
+const memoryFormat = 1
+
+// pack encodes m: format, checksum, then numbers as varints and strings with their length.
+func (m *memory) pack() []byte {
+	b := make([]byte, 9, 64+len(m.items)*48)
+	b[0] = memoryFormat
+	b = binary.AppendUvarint(b, uint64(m.rule))
+	b = binary.LittleEndian.AppendUint64(b, m.head)
+	for _, s := range []string{m.title, m.site, m.image, m.language} {
+		b = appendString(b, s)
+	}
+	for _, n := range []uint64{uint64(m.interval / time.Second), m.hours, m.days, uint64(len(m.items))} {
+		b = binary.AppendUvarint(b, n)
+	}
+	for i := range m.items {
+		it := &m.items[i]
+		b = binary.LittleEndian.AppendUint64(b, it.hash)
+		flags := byte(0)
+		if it.shared {
+			flags |= 1
+		}
+		if it.known {
+			flags |= 2
+		}
+		if it.key != it.base {
+			flags |= 4
+		}
+		b = appendString(append(b, flags), it.base)
+		if flags&4 != 0 {
+			b = appendString(b, it.key)
+		}
+	}
+	binary.LittleEndian.PutUint64(b[1:], xxhash.Sum64(b[9:]))
+	return b
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// unpack decodes what pack made; nil for anything else.
+func unpack(b []byte) *memory {
+	if len(b) < 9 || b[0] != memoryFormat || binary.LittleEndian.Uint64(b[1:]) != xxhash.Sum64(b[9:]) {
+		return nil
+	}
+	r := unpacker{b: b[9:], s: string(b[9:])}
+	m := &memory{rule: int(r.number()), head: r.fixed()}
+	m.title, m.site, m.image, m.language = r.text(), r.text(), r.text(), r.text()
+	m.interval = time.Duration(r.number()) * time.Second
+	m.hours, m.days = r.number(), r.number()
+	n := r.number()
+	if r.bad || n > maxItems {
+		return nil
+	}
+	m.items = make([]remembered, n)
+	for i := range m.items {
+		it := &m.items[i]
+		it.hash = r.fixed()
+		flags := r.flags()
+		it.shared, it.known = flags&1 != 0, flags&2 != 0
+		it.base = r.text()
+		if it.key = it.base; flags&4 != 0 {
+			it.key = r.text()
+		}
+	}
+	if r.bad || len(r.b) > 0 {
+		return nil
+	}
+	return m
+}
+
+// unpacker reads from the front of b; s is the same as a string, so that texts need no copy each.
+type unpacker struct {
+	b   []byte
+	s   string
+	bad bool
+}
+
+func (r *unpacker) take(n int) {
+	if n < 0 || n > len(r.b) {
+		r.bad, n = true, len(r.b)
+	}
+	r.b, r.s = r.b[n:], r.s[n:]
+}
+
+func (r *unpacker) number() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.bad = true
+		return 0
+	}
+	r.take(n)
+	return v
+}
+
+func (r *unpacker) fixed() uint64 {
+	if len(r.b) < 8 {
+		r.bad = true
+		return 0
+	}
+	v := binary.LittleEndian.Uint64(r.b)
+	r.take(8)
+	return v
+}
+
+func (r *unpacker) flags() byte {
+	if len(r.b) < 1 {
+		r.bad = true
+		return 0
+	}
+	v := r.b[0]
+	r.take(1)
+	return v
+}
+
+func (r *unpacker) text() string {
+	n := r.number()
+	if n > uint64(len(r.b)) {
+		r.bad = true
+		return ""
+	}
+	s := r.s[:n]
+	r.take(int(n))
+	return s
+}

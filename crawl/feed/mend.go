@@ -1,0 +1,304 @@
+package feed
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// mender rewrites broken markup so that the scanner accepts it: it closes what was left open, takes a wrong end tag for
+// the right one, escapes what is no markup, and drops the item that the end of the document cut off.
+type mender struct {
+	b        []byte
+	format   string
+	out      []byte
+	open     []openElement
+	finished bool // the document has its root's end tag
+	cutOff   bool
+	lost     int // start tags that were left out for their depth
+}
+
+type openElement struct {
+	name  string
+	at    int // of its start tag in out
+	level level
+}
+
+// mend gives a well-formed document; cutOff says that the end of the original is missing.
+func mend(b []byte, format string) (out []byte, cutOff bool) {
+	m := mender{b: b, format: format, out: make([]byte, 0, len(b)+len(b)/16+64)}
+	root := elementName(b, 0)
+	m.finished = bytes.Contains(b[max(0, len(b)-4096):], []byte("</"+string(root)))
+	m.run()
+	return m.out, m.cutOff
+}
+
+func (m *mender) run() {
+	for i := 0; i < len(m.b); {
+		k := bytes.IndexByte(m.b[i:], '<')
+		if k < 0 {
+			break
+		}
+		m.text(m.b[i : i+k])
+		i += k
+		next := m.markup(i)
+		if next < 0 {
+			break
+		}
+		if i = next; len(m.open) == 0 && len(m.out) > 0 {
+			return
+		}
+	}
+	m.end()
+}
+
+// end closes what is open at the end of the document. What the end cut off is dropped, back to the last whole child of
+// the root or the channel.
+func (m *mender) end() {
+	m.cutOff = true
+	for k, e := range m.open {
+		if e.level != container {
+			m.out = m.out[:e.at]
+			m.open = m.open[:k]
+			break
+		}
+	}
+	m.closeTo(0)
+}
+
+func (m *mender) text(b []byte) {
+	for {
+		k := bytes.Index(b, []byte("]]>"))
+		if k < 0 {
+			break
+		}
+		m.out = append(append(m.out, b[:k]...), "]]&gt;"...)
+		b = b[k+3:]
+	}
+	m.out = append(m.out, b...)
+}
+
+// markup handles the '<' at i and gives the index behind what it took, -1 to stop.
+func (m *mender) markup(i int) int {
+	rest := m.b[i:]
+	end := 0
+	switch {
+	case bytes.HasPrefix(rest, []byte("<!--")):
+		end = after(rest, 4, "-->")
+		m.comment(rest[:max(0, end)])
+	case bytes.HasPrefix(rest, []byte("<![CDATA[")):
+		end = m.cdata(rest)
+	case bytes.HasPrefix(rest, []byte("<?")):
+		end = after(rest, 2, "?>")
+	case bytes.HasPrefix(rest, []byte("<!")):
+		end = after(rest, 2, ">")
+	case bytes.HasPrefix(rest, []byte("</")):
+		end = m.endTag(rest)
+	case len(rest) > 1 && nameStart[rest[1]]:
+		end = m.startTag(rest)
+	default:
+		m.out = append(m.out, "&lt;"...)
+		return i + 1
+	}
+	if end > 0 {
+		return i + end
+	}
+	if !m.finished {
+		return -1 // cut off within it
+	}
+	m.out = append(m.out, "&lt;"...)
+	return i + 1
+}
+
+func (m *mender) comment(b []byte) {
+	if len(b) < 7 {
+		return
+	}
+	inner := bytes.ReplaceAll(b[4:len(b)-3], []byte("-"), []byte(" "))
+	m.out = append(append(append(m.out, "<!--"...), inner...), "-->"...)
+}
+
+// cdata copies a CDATA section. One that runs over the end of its item has lost its end: it ends with its element.
+func (m *mender) cdata(rest []byte) int {
+	end := after(rest, 9, "]]>")
+	if end < 0 && !m.finished {
+		return -1
+	}
+	section := rest[:max(0, end)]
+	if end < 0 {
+		section = rest
+	}
+	if n := len(m.open); n > 0 && (end < 0 || bytes.Contains(section, []byte("</"+m.itemName()+">"))) {
+		if k := bytes.Index(section, []byte("</"+m.open[n-1].name)); k > 0 {
+			m.out = append(append(m.out, section[:k]...), "]]>"...)
+			return k
+		}
+	}
+	if end > 0 {
+		m.out = append(m.out, section...)
+	}
+	return end
+}
+
+func (m *mender) itemName() string {
+	if m.format == typeAtom {
+		return "entry"
+	}
+	return "item"
+}
+
+// endTag closes the innermost element of that name and all within it. A name that is not open closes the innermost
+// element if that is one of the fields of an item or of the feed (</titel>), unless it is one of HTML.
+func (m *mender) endTag(rest []byte) int {
+	end := 2 // of the name
+	for end < len(rest) && rest[end] != '>' && rest[end] != '<' {
+		end++
+	}
+	if end == len(rest) && !m.finished {
+		return -1
+	}
+	name := safeName(bytes.TrimSpace(rest[2:end]))
+	if end < len(rest) && rest[end] == '>' {
+		end++
+	}
+	for k := len(m.open) - 1; k >= 0; k-- {
+		if m.open[k].name == name {
+			m.closeTo(k)
+			return end
+		}
+	}
+	if n := len(m.open); n > 1 && m.open[n-2].level != other && m.open[n-1].level != item && m.open[n-1].level != container && !htmlNames[strings.ToLower(name)] {
+		m.closeTo(n - 1)
+	}
+	return end
+}
+
+// closeTo closes the open elements down to number k.
+func (m *mender) closeTo(k int) {
+	for n := len(m.open) - 1; n >= k; n-- {
+		m.out = append(append(append(m.out, "</"...), m.open[n].name...), '>')
+	}
+	m.open = m.open[:k]
+}
+
+// startTag rewrites a start tag: attributes quoted, names made safe.
+func (m *mender) startTag(rest []byte) int {
+	end := lenientTagEnd(rest)
+	if end < 0 {
+		return -1
+	}
+	tag := rest[:end]
+	nameEnd := 1
+	for nameEnd < len(tag) && !isSpace(tag[nameEnd]) && tag[nameEnd] != '>' && tag[nameEnd] != '/' {
+		nameEnd++
+	}
+	e := openElement{name: safeName(tag[1:nameEnd])}
+	e.level = m.levelOf(e.name)
+	if empty := bytes.HasSuffix(tag, []byte("/>")); e.level == item && !(empty && m.inItem()) {
+		m.closeTo(m.containers())
+	}
+	if len(m.open) >= maxDepth {
+		m.lost++
+		return end
+	}
+	e.at = len(m.out)
+	m.out = append(append(m.out, '<'), e.name...)
+	eachAttribute(tag, m.attribute)
+	if bytes.HasSuffix(tag, []byte("/>")) {
+		m.out = append(m.out, "/>"...)
+		return end
+	}
+	m.out = append(m.out, '>')
+	m.open = append(m.open, e)
+	return end
+}
+
+func (m *mender) attribute(name, value []byte) {
+	n := safeName(name)
+	if !nameStart[n[0]] {
+		return
+	}
+	value = bytes.ReplaceAll(bytes.ReplaceAll(value, []byte("<"), []byte("&lt;")), []byte(`"`), []byte("&quot;"))
+	m.out = fmt.Appendf(m.out, ` %s="%s"`, n, value)
+}
+
+// containers counts the open containers: the root and its channel.
+func (m *mender) containers() int {
+	n := 0
+	for n < len(m.open) && m.open[n].level == container {
+		n++
+	}
+	return n
+}
+
+func (m *mender) inItem() bool {
+	n := m.containers()
+	return n < len(m.open) && m.open[n].level == item
+}
+
+func (m *mender) levelOf(name string) level {
+	plain := strings.ToLower(string(local([]byte(name))))
+	switch n := len(m.open); {
+	case n == 0:
+		return container
+	case strings.EqualFold(name, m.itemName()), plain == m.itemName() && strings.HasPrefix(m.open[0].name, strings.TrimSuffix(name, plain)):
+		return item
+	case n == 1 && plain == "channel" && m.format != typeAtom:
+		return container
+	case m.open[n-1].level == container:
+		return head
+	}
+	return other
+}
+
+// lenientTagEnd finds the end of a start tag: the first '>' outside quotes, but a quoted value that holds whole tags has
+// lost its closing quote. -1 if another tag begins first.
+func lenientTagEnd(b []byte) int {
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '>':
+			return i + 1
+		case '<':
+			return -1
+		case '"', '\'':
+			if b[i-1] != '=' && !isSpace(b[i-1]) {
+				continue
+			}
+			k := bytes.IndexByte(b[i+1:], b[i])
+			if k >= 0 && (bytes.IndexByte(b[i+1:i+1+k], '<') < 0 || bytes.IndexByte(b[i+1:i+1+k], '>') < 0) {
+				i += k + 1
+			}
+		}
+	}
+	return -1
+}
+
+// safeName makes a name that the scanner accepts.
+func safeName(n []byte) string {
+	if len(n) > 256 {
+		n = n[:256]
+	}
+	colon := false
+	name := make([]byte, len(n), len(n)+1)
+	for i, c := range n {
+		if !nameByte[c] || c == ':' && colon {
+			c = '_'
+		}
+		colon = colon || c == ':'
+		name[i] = c
+	}
+	if len(name) == 0 || !nameStart[name[0]] {
+		name = append([]byte("_"), name...)
+	}
+	return string(name)
+}
+
+// htmlNames are elements of HTML that stand, unescaped, in descriptions.
+var htmlNames = map[string]bool{
+	"a": true, "abbr": true, "b": true, "blockquote": true, "body": true, "br": true, "center": true, "code": true,
+	"dd": true, "div": true, "dl": true, "dt": true, "em": true, "font": true, "form": true, "h1": true, "h2": true,
+	"h3": true, "h4": true, "h5": true, "h6": true, "hr": true, "html": true, "i": true, "iframe": true, "img": true,
+	"li": true, "o:p": true, "object": true, "ol": true, "p": true, "pre": true, "s": true, "script": true, "small": true,
+	"span": true, "strong": true, "style": true, "sub": true, "sup": true, "table": true, "tbody": true, "td": true,
+	"th": true, "tr": true, "tt": true, "u": true, "ul": true, "video": true,
+}

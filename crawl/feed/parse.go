@@ -1,0 +1,449 @@
+package feed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mmcdole/gofeed/atom"
+	ext "github.com/mmcdole/gofeed/extensions"
+	"github.com/mmcdole/gofeed/json"
+	"github.com/mmcdole/gofeed/rss"
+)
+
+// This is the only file that knows gofeed.
+
+// parseTime is how long one document may be parsed.
+const parseTime = 20 * time.Second
+
+// source is what gofeed read, before anything is made of it.
+type source struct {
+	title, link, image, language string
+	authors                      []string
+	interval                     time.Duration // of sy:updatePeriod and updateFrequency
+	skipHours, skipDays          []string
+	entries                      []entry
+}
+
+// entry is an item as gofeed read it.
+type entry struct {
+	id            string
+	idIsLink      bool // it stands in for a missing link if it is an address
+	link          string
+	title         string
+	titleMode     mode
+	authors       []string
+	summary       string
+	content       string
+	comments      string
+	image         string
+	language      string
+	duration      string
+	published     []string // dates, most telling first
+	updated       []string
+	categories    []string
+	enclosures    []Enclosure
+	base          string // what its links are relative to
+	embeddedTitle bool
+}
+
+// parse gives a document that has passed the scanner to gofeed. It stops at a deadline and contains panics.
+func parse(ctx context.Context, format string, doc []byte) (src *source, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			src, err = nil, fmt.Errorf("parser panicked: %v", p)
+		}
+	}()
+	r := &deadlineReader{ctx: ctx, r: bytes.NewReader(doc), until: time.Now().Add(parseTime)}
+	switch format {
+	case typeAtom:
+		f, err := (&atom.Parser{}).Parse(r)
+		if err != nil {
+			return nil, err
+		}
+		return fromAtom(f), nil
+	case typeJSON:
+		f, err := (&json.Parser{}).Parse(r)
+		if err != nil {
+			return nil, err
+		}
+		return fromJSON(f), nil
+	}
+	f, err := (&rss.Parser{}).Parse(r)
+	if err != nil {
+		return nil, err
+	}
+	return fromRSS(f), nil
+}
+
+var errDeadline = errors.New("it took too long to parse")
+
+// deadlineReader ends the input when its time is up.
+type deadlineReader struct {
+	ctx   context.Context
+	r     io.Reader
+	until time.Time
+}
+
+func (r *deadlineReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if time.Now().After(r.until) {
+		return 0, errDeadline
+	}
+	return r.r.Read(p[:min(len(p), 64<<10)])
+}
+
+func fromRSS(f *rss.Feed) *source {
+	src := &source{
+		title: f.Title, link: f.Link, language: f.Language, skipHours: f.SkipHours, skipDays: f.SkipDays,
+		interval: updateInterval(f.Extensions["sy"]),
+	}
+	dc := dublin(f.DublinCoreExt)
+	if f.Image != nil {
+		src.image = f.Image.URL
+	}
+	if f.ITunesExt != nil {
+		src.image = first(src.image, f.ITunesExt.Image)
+	}
+	src.title = first(src.title, one(dc.Title))
+	src.language = first(src.language, one(dc.Language))
+	src.link = first(src.link, atomLink(f.Extensions, "alternate"))
+	src.entries = make([]entry, len(f.Items))
+	for i, it := range f.Items {
+		fromRSSItem(&src.entries[i], it)
+	}
+	return src
+}
+
+func fromRSSItem(e *entry, it *rss.Item) {
+	dc := dublin(it.DublinCoreExt)
+	terms, media := it.Extensions["dcterms"], mediaOf(it.Extensions["media"])
+	if it.GUID != nil {
+		e.id = it.GUID.Value
+		e.idIsLink = !strings.EqualFold(strings.TrimSpace(it.GUID.IsPermalink), "false")
+	}
+	e.link = it.Link
+	for _, l := range it.Links {
+		e.link = first(e.link, l)
+	}
+	e.link = first(e.link, atomLink(it.Extensions, "alternate"))
+	e.title = it.Title
+	if e.title == "" {
+		e.title = first(one(dc.Title), value(media, "title"))
+	}
+	itunes := it.ITunesExt
+	if itunes == nil {
+		itunes = &ext.ITunesItemExtension{}
+	}
+	e.summary = first(it.Description, one(dc.Description), itunes.Summary, atomValue(it.Extensions, "summary"), value(media, "description"))
+	e.content = first(it.Content, it.Custom["encoded"], atomValue(it.Extensions, "content"))
+	e.authors = rssAuthors(it, dc, itunes)
+	e.comments = it.Comments
+	e.language = one(dc.Language)
+	e.published = dates(it.PubDate, one(dc.Date), value(terms, "issued"), value(terms, "created"), value(terms, "available"), atomValue(it.Extensions, "published"), atomValue(it.Extensions, "issued"))
+	e.updated = dates(value(terms, "modified"), atomValue(it.Extensions, "updated"), atomValue(it.Extensions, "modified"))
+	for _, c := range it.Categories {
+		e.categories = append(e.categories, c.Value)
+	}
+	e.categories = append(e.categories, dc.Subject...)
+	if itunes.Keywords != "" {
+		e.categories = append(e.categories, strings.Split(itunes.Keywords, ",")...)
+	}
+	for _, name := range atomNames {
+		for _, c := range it.Extensions[name]["category"] {
+			e.categories = append(e.categories, first(c.Attrs["label"], c.Attrs["term"]))
+		}
+		for _, l := range it.Extensions[name]["link"] {
+			if l.Attrs["rel"] == "enclosure" {
+				e.enclose(l.Attrs["href"], l.Attrs["type"], l.Attrs["length"])
+			}
+		}
+	}
+	for _, c := range it.Enclosures {
+		e.enclose(c.URL, c.Type, c.Length)
+	}
+	e.image, e.duration = itunes.Image, itunes.Duration
+	e.fromMedia(media)
+}
+
+// fromMedia adds what Media RSS says.
+func (e *entry) fromMedia(media map[string][]ext.Extension) {
+	for _, c := range media["content"] {
+		if kind := c.Attrs["type"]; c.Attrs["medium"] == "image" || strings.HasPrefix(kind, "image/") {
+			e.image = first(e.image, c.Attrs["url"])
+		}
+		e.duration = first(e.duration, c.Attrs["duration"])
+		e.enclose(c.Attrs["url"], c.Attrs["type"], c.Attrs["fileSize"])
+	}
+	for _, t := range media["thumbnail"] {
+		e.image = first(e.image, t.Attrs["url"])
+	}
+}
+
+// mediaOf is the media extension with what stands in media:group beside what stands outside.
+func mediaOf(media map[string][]ext.Extension) map[string][]ext.Extension {
+	if len(media["group"]) == 0 {
+		return media
+	}
+	all := map[string][]ext.Extension{}
+	for name, list := range media {
+		all[name] = append(all[name], list...)
+	}
+	for _, g := range media["group"] {
+		for name, list := range g.Children {
+			all[name] = append(all[name], list...)
+		}
+	}
+	return all
+}
+
+func rssAuthors(it *rss.Item, dc *ext.DublinCoreExtension, itunes *ext.ITunesItemExtension) []string {
+	switch {
+	case it.Author != "":
+		return []string{it.Author}
+	case len(dc.Author) > 0:
+		return dc.Author
+	case len(dc.Creator) > 0:
+		return dc.Creator
+	case itunes.Author != "":
+		return []string{itunes.Author}
+	}
+	for _, name := range atomNames {
+		for _, a := range it.Extensions[name]["author"] {
+			return []string{first(value(a.Children, "name"), value(a.Children, "email"), a.Value)}
+		}
+	}
+	return nil
+}
+
+func fromAtom(f *atom.Feed) *source {
+	src := &source{
+		title: f.Title, link: alternate(f.Links), image: first(f.Logo, f.Icon), language: f.Language,
+		authors: persons(f.Authors), interval: updateInterval(f.Extensions["sy"]),
+	}
+	src.entries = make([]entry, len(f.Entries))
+	for i, it := range f.Entries {
+		fromAtomEntry(&src.entries[i], it, src.authors)
+	}
+	return src
+}
+
+func fromAtomEntry(e *entry, it *atom.Entry, feedAuthors []string) {
+	dc := it.Extensions["dc"]
+	e.id, e.title, e.summary = it.ID, it.Title, it.Summary
+	e.link = alternate(it.Links)
+	if it.Content != nil {
+		e.content = it.Content.Value
+	}
+	media := mediaOf(it.Extensions["media"])
+	e.title = first(e.title, value(media, "title"))
+	e.summary = first(e.summary, value(media, "description"))
+	e.authors = persons(it.Authors)
+	if len(e.authors) == 0 && value(dc, "creator") != "" {
+		e.authors = []string{value(dc, "creator")}
+	}
+	if len(e.authors) == 0 && it.Source != nil {
+		e.authors = persons(it.Source.Authors)
+	}
+	if len(e.authors) == 0 {
+		e.authors = feedAuthors
+	}
+	e.published = dates(it.Published, value(dc, "date"), value(it.Extensions["dcterms"], "issued"))
+	e.updated = dates(it.Updated, value(it.Extensions["dcterms"], "modified"))
+	for _, c := range it.Categories {
+		e.categories = append(e.categories, first(c.Label, c.Term))
+	}
+	for _, s := range it.Extensions["dc"]["subject"] {
+		e.categories = append(e.categories, s.Value)
+	}
+	for _, l := range it.Links {
+		switch l.Rel {
+		case "enclosure":
+			e.enclose(l.Href, l.Type, l.Length)
+		case "replies":
+			if l.Type == "" || strings.HasPrefix(l.Type, "text/html") {
+				e.comments = first(e.comments, l.Href)
+			}
+		}
+	}
+	e.image = value(it.Extensions["itunes"], "image")
+	e.duration = value(it.Extensions["itunes"], "duration")
+	e.fromMedia(media)
+}
+
+// alternate gives the link that a reader would follow: rel=alternate, preferably to HTML.
+func alternate(links []*atom.Link) string {
+	best := ""
+	for _, l := range links {
+		if l.Rel != "alternate" || l.Href == "" {
+			continue
+		}
+		if l.Type == "" || strings.HasPrefix(l.Type, "text/html") || strings.HasPrefix(l.Type, "application/xhtml") {
+			return trimBlanks(l.Href)
+		}
+		best = first(best, trimBlanks(l.Href))
+	}
+	return best
+}
+
+func persons(list []*atom.Person) []string {
+	var names []string
+	for _, p := range list {
+		if name := first(p.Name, p.Email, p.URI); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func fromJSON(f *json.Feed) *source {
+	src := &source{title: f.Title, link: f.HomePageURL, image: first(f.Icon, f.Favicon), language: f.Language, authors: jsonAuthors(f.Author, f.Authors)}
+	src.entries = make([]entry, len(f.Items))
+	for i, it := range f.Items {
+		if it != nil {
+			fromJSONItem(&src.entries[i], it, src.authors)
+		}
+	}
+	return src
+}
+
+func fromJSONItem(e *entry, it *json.Item, feedAuthors []string) {
+	e.id, e.title, e.titleMode, e.summary = it.ID, it.Title, plain, it.Summary
+	e.idIsLink = true
+	e.link = first(it.URL, it.ExternalURL)
+	e.content = first(it.ContentHTML, it.ContentText)
+	e.image = first(it.Image, it.BannerImage)
+	e.language = it.Language
+	e.published, e.updated = dates(it.DatePublished), dates(it.DateModified)
+	e.categories = it.Tags
+	if e.authors = jsonAuthors(it.Author, it.Authors); len(e.authors) == 0 {
+		e.authors = feedAuthors
+	}
+	if it.Attachments == nil {
+		return
+	}
+	for _, a := range *it.Attachments {
+		if a.DurationInSeconds > 0 {
+			e.duration = first(e.duration, strconv.FormatInt(a.DurationInSeconds, 10))
+		}
+		e.enclose(a.URL, a.MimeType, strconv.FormatInt(a.SizeInBytes, 10))
+	}
+}
+
+func jsonAuthors(one *json.Author, list []*json.Author) []string {
+	var names []string
+	for _, a := range append(list, one) {
+		if a != nil && a.Name != "" && len(names) < len(list)+1 && (a != one || len(names) == 0) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// enclose adds an attached file, each address once.
+func (e *entry) enclose(address, kind, length string) {
+	address = trimBlanks(address)
+	if address == "" || len(e.enclosures) >= maxDetails {
+		return
+	}
+	for i := range e.enclosures {
+		if e.enclosures[i].URL == address {
+			return
+		}
+	}
+	n, _ := strconv.ParseInt(strings.TrimSpace(length), 10, 64)
+	e.enclosures = append(e.enclosures, Enclosure{URL: address, Type: kind, Length: max(n, 0)})
+}
+
+// trimBlanks undoes what gofeed makes of blanks at the end of an Atom href.
+func trimBlanks(href string) string {
+	for strings.HasSuffix(href, "%20") {
+		href = href[:len(href)-3]
+	}
+	return strings.TrimSpace(href)
+}
+
+// updateInterval is sy:updatePeriod divided by sy:updateFrequency (RSS 1.0 Syndication module): daily and 1 by default,
+// if only one of them is there.
+func updateInterval(sy map[string][]ext.Extension) time.Duration {
+	period, frequency := value(sy, "updatePeriod"), value(sy, "updateFrequency")
+	if period == "" && frequency == "" {
+		return 0
+	}
+	hours := map[string]int{"hourly": 1, "": 24, "daily": 24, "weekly": 7 * 24, "monthly": 30 * 24, "yearly": 365 * 24}
+	n, err := strconv.Atoi(strings.TrimSpace(frequency))
+	if err != nil || n < 1 {
+		n = 1
+	}
+	return time.Duration(hours[strings.ToLower(strings.TrimSpace(period))]) * time.Hour / time.Duration(n)
+}
+
+// atomNames are the names by which gofeed files Atom elements that stand in RSS.
+var atomNames = []string{"atom", "atom10", "atom03"}
+
+func atomValue(e ext.Extensions, name string) string {
+	for _, n := range atomNames {
+		if v := value(e[n], name); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func atomLink(e ext.Extensions, rel string) string {
+	for _, n := range atomNames {
+		for _, l := range e[n]["link"] {
+			if r := l.Attrs["rel"]; r == rel || r == "" {
+				return l.Attrs["href"]
+			}
+		}
+	}
+	return ""
+}
+
+// value is the text of the first element of that name, or its href.
+func value(e map[string][]ext.Extension, name string) string {
+	if list := e[name]; len(list) > 0 {
+		return first(list[0].Value, list[0].Attrs["href"])
+	}
+	return ""
+}
+
+var noDublin ext.DublinCoreExtension
+
+func dublin(dc *ext.DublinCoreExtension) *ext.DublinCoreExtension {
+	if dc == nil {
+		return &noDublin
+	}
+	return dc
+}
+
+func one(list []string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// first is the first that is not empty.
+func first(list ...string) string { return one(list) }
+
+// dates keeps what is not empty.
+func dates(list ...string) []string {
+	kept := list[:0]
+	for _, s := range list {
+		if s != "" {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}

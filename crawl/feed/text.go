@@ -1,0 +1,160 @@
+package feed
+
+import (
+	"html"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	nethtml "golang.org/x/net/html"
+)
+
+// Limits of single fields, in bytes; longer text is cut.
+const (
+	maxTitle    = 4 << 10
+	maxAuthor   = 1 << 10
+	maxName     = 512 // a category, a language, a media type
+	maxGUID     = 8 << 10
+	maxURL      = 8 << 10
+	maxDetails  = 100 // categories or enclosures of one item
+	maxWarnings = 20
+)
+
+// mode says how the text of a title is to be read.
+type mode uint8
+
+const (
+	guess  mode = iota // RSS: most write HTML, some plain text
+	plain              // taken literally
+	markup             // HTML
+)
+
+// plainText makes one line of text: tags removed, entities decoded, white space collapsed.
+func plainText(s string, m mode, limit int) string {
+	if m != plain && strings.ContainsAny(s, "<&") {
+		s = stripTags(clip(s, 64<<10))
+	}
+	return clip(collapse(s), limit)
+}
+
+// stripTags removes tags and decodes entities, twice where the first pass shows that the text was escaped twice.
+func stripTags(s string) string {
+	for range 2 {
+		if strings.Contains(s, "<") {
+			s = removeTags(s)
+		} else if strings.Contains(s, "&") {
+			s = html.UnescapeString(s)
+		} else {
+			break
+		}
+	}
+	return s
+}
+
+// removeTags leaves the text; a '<' that opens no tag is text.
+func removeTags(s string) string {
+	var out strings.Builder
+	z := nethtml.NewTokenizer(strings.NewReader(s))
+	for {
+		switch z.Next() {
+		case nethtml.ErrorToken:
+			return out.String()
+		case nethtml.TextToken:
+			out.WriteString(html.UnescapeString(string(z.Raw())))
+		case nethtml.CommentToken:
+			if raw := string(z.Raw()); strings.HasPrefix(raw, "<![CDATA[") {
+				out.WriteString(strings.TrimSuffix(raw[9:], "]]>"))
+			}
+		}
+	}
+}
+
+// collapse trims s and makes one space of each run of white space and ASCII control characters; soft hyphens and byte order
+// marks go.
+func collapse(s string) string {
+	if tidy(s) {
+		return s
+	}
+	var out strings.Builder
+	out.Grow(len(s))
+	gap := false
+	for _, r := range s {
+		switch {
+		case r == '\u00ad' || r == '\ufeff':
+		case unicode.IsSpace(r) || r < ' ' || r == 0x7f:
+			gap = out.Len() > 0
+		default:
+			if gap {
+				out.WriteByte(' ')
+				gap = false
+			}
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// tidy reports whether collapse would change nothing, as far as a glance at the bytes can tell.
+func tidy(s string) bool {
+	last := byte(' ')
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c < ' ' || c >= 0x7f || c == ' ' && last == ' ' {
+			return false
+		}
+		last = c
+	}
+	return s == "" || last != ' '
+}
+
+// clean makes text storable as it came: valid UTF-8 without NUL.
+func clean(s string) string {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\ufffd")
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "")
+	}
+	return s
+}
+
+// unescape decodes the text of an XML element: CDATA sections, and references that end with a semicolon.
+func unescape(b []byte) string {
+	s := string(b)
+	var out strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, "<![CDATA[")
+		out.WriteString(unescapeReferences(before))
+		if !ok {
+			return strings.TrimSpace(out.String())
+		}
+		var inner string
+		inner, s, _ = strings.Cut(rest, "]]>")
+		out.WriteString(inner)
+	}
+}
+
+func unescapeReferences(s string) string {
+	if !strings.Contains(s, "&") {
+		return s
+	}
+	var out strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, "&")
+		out.WriteString(before)
+		if !ok {
+			return out.String()
+		}
+		end := strings.IndexByte(rest[:min(len(rest), 40)], ';')
+		if end > 0 {
+			whole := "&" + rest[:end+1]
+			if text := html.UnescapeString(whole); !strings.HasSuffix(text, ";") || text == ";" {
+				out.WriteString(text)
+				s = rest[end+1:]
+				continue
+			}
+		}
+		out.WriteByte('&')
+		s = rest
+	}
+}

@@ -1,0 +1,121 @@
+// Package fetch is one polite, safe HTTP GET. It knows nothing of feeds or databases; what an answer means for a feed is
+// decided by its caller.
+//
+// A GET is a chain of hops (redirects followed), each hop one request; an answer is a whole HTTP response whatever its
+// status; validators are the ETag and Last-Modified that make a GET conditional; a coding is a Content-Encoding.
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// Options configure a Client. Zero values mean the defaults given.
+type Options struct {
+	UserAgent      string         // required
+	Timeout        time.Duration  // whole GET, redirects included; 60s
+	ConnectTimeout time.Duration  // name resolution and connection, and again the TLS handshake; 10s
+	HeaderTimeout  time.Duration  // from the request to the end of the answer's header; 20s
+	MaxBody        int64          // decoded bytes of one body; 16 MiB
+	MaxMemory      int64          // bytes of all bodies under way, at least what one of MaxBody needs; 256 MiB
+	AllowNet       []netip.Prefix // networks that the address guard opens, on any port
+	Proxy          *url.URL       // http, https or socks5; the environment is never asked
+	Now            func() time.Time
+}
+
+// withDefaults fills what is zero.
+func (o Options) withDefaults() Options {
+	o.Timeout = or(o.Timeout, time.Minute)
+	o.ConnectTimeout = or(o.ConnectTimeout, 10*time.Second)
+	o.HeaderTimeout = or(o.HeaderTimeout, 20*time.Second)
+	o.MaxBody = or(o.MaxBody, 16<<20)
+	o.MaxMemory = or(o.MaxMemory, 256<<20)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+func or[T int64 | time.Duration](v, otherwise T) T {
+	if v == 0 {
+		return otherwise
+	}
+	return v
+}
+
+// check names the first option that cannot be.
+func (o Options) check() error {
+	switch {
+	case o.UserAgent == "" || !httpguts.ValidHeaderFieldValue(o.UserAgent):
+		return errors.New("fetch: the user agent is missing or cannot stand in a header")
+	case o.Timeout < 0 || o.ConnectTimeout < 0 || o.HeaderTimeout < 0:
+		return errors.New("fetch: a time limit is negative")
+	case o.MaxBody < 0 || o.MaxBody > 1<<30 || o.MaxMemory < 0:
+		return errors.New("fetch: a size limit is negative, or that of a body over 1 GiB")
+	case o.Proxy != nil:
+		if _, err := parseProxy(o.Proxy.String()); err != nil {
+			return fmt.Errorf("fetch: %w", err)
+		}
+	}
+	return nil
+}
+
+// Client makes GETs. Safe for concurrent use.
+type Client struct {
+	o         Options
+	userAgent []string // as a header value
+	guard     *guard
+	resolver  *net.Resolver // nil: the system's
+	slow      rate          // what a body must bring
+	memory    *memory
+	decoding  chan struct{} // one token for each body that is being decoded
+	sessions  tls.ClientSessionCache
+	sequence  atomic.Int64 // counts events: GETs that begin, names that are resolved
+	resolved  atomic.Int64 // the sequence number of the resolver's last answer
+
+	// What tests put in the network's place.
+	tlsConfig func(*tls.Config)
+	dial      func(ctx context.Context, network, address string) (net.Conn, error)
+
+	mu         sync.Mutex
+	transports map[route]*http.Transport
+}
+
+// New checks the options and builds the client (no network, cheap).
+func New(o Options) (*Client, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	return &Client{
+		o:          o,
+		userAgent:  []string{o.UserAgent},
+		guard:      newGuard(o.AllowNet),
+		slow:       rate{bytes: 10 << 10, window: 10 * time.Second},
+		memory:     newMemory(o.MaxMemory, o.MaxBody),
+		decoding:   make(chan struct{}, runtime.GOMAXPROCS(0)),
+		sessions:   tls.NewLRUClientSessionCache(1024),
+		transports: map[route]*http.Transport{},
+	}, nil
+}
+
+// Close drops idle connections.
+func (c *Client) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.transports {
+		t.CloseIdleConnections()
+	}
+}

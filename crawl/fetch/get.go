@@ -1,0 +1,196 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"crypto/tls"
+)
+
+// The causes by which a GET ends itself.
+var (
+	errTotal  = errors.New("time limit of the whole GET")
+	errSlow   = errors.New("the body drips")
+	errBefore = errors.New("not to be sent")
+)
+
+// get is one GET under way.
+type get struct {
+	c             *Client
+	r             Request
+	parent        context.Context
+	ctx           context.Context
+	cancel        context.CancelCauseFunc
+	transport     *http.Transport
+	trace         httptrace.ClientTrace
+	first, url    *url.URL // of the chain, and of the hop at hand
+	validatorsURL string
+	chain         chain
+	cookies       cookies
+	hold          *hold
+	started       time.Time
+	sequence      int64 // Client.sequence at the start
+	proxied       bool
+
+	conditional  bool  // the hop at hand carries validators
+	before       error // what Request.Before said
+	requests     int
+	bytes        int64
+	answered     bool
+	gotAllowed   bool        // the hop's connection leads into a network of AllowNet
+	triedAllowed atomic.Bool // an address of AllowNet was tried; set by dialling goroutines
+}
+
+// getKey finds the get in a dialling context.
+type getKey struct{}
+
+// Get makes one GET with its redirects. It returns a *Response for every whole HTTP answer, else an error that is an *Error, or
+// wraps the context's cause when ctx ended it (not a timeout of its own), or Before's error.
+func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
+	g := &get{c: c, r: r, parent: ctx, started: time.Now(), sequence: c.sequence.Add(1)}
+	if err := g.prepare(); err != nil {
+		return nil, err
+	}
+	ctx = context.WithValue(ctx, getKey{}, g)
+	g.ctx, g.cancel = context.WithCancelCause(ctx)
+	defer g.cancel(nil)
+	limit := time.AfterFunc(c.o.Timeout, func() { g.cancel(errTotal) })
+	defer limit.Stop()
+	g.trace.GotConn = g.gotConn
+	g.ctx = httptrace.WithClientTrace(g.ctx, &g.trace)
+	response, err := g.follow()
+	if err != nil {
+		g.hold.release()
+		return nil, err
+	}
+	return response, nil
+}
+
+// prepare checks the request; nothing is sent if it cannot be right.
+func (g *get) prepare() error {
+	var err error
+	if g.first, err = parseURL(g.r.URL); err != nil {
+		return &Error{Kind: KindAddress, Err: err, text: err.Error()}
+	}
+	g.url = g.first
+	if err = g.c.guard.checkURL(g.url); err != nil {
+		return g.fail(KindAddress, err.Error(), err)
+	}
+	if err = g.r.check(); err != nil {
+		return g.fail(KindHTTP, err.Error(), err)
+	}
+	if g.transport, err = g.c.transport(&g.r); err != nil {
+		e := g.fail(KindConnect, err.Error(), err)
+		e.Local = true
+		return e
+	}
+	g.proxied = g.transport.Proxy != nil
+	g.validatorsURL = g.first.String()
+	if g.r.ValidatorsURL != "" {
+		if u, err := parseURL(g.r.ValidatorsURL); err == nil {
+			g.validatorsURL = u.String()
+		} else {
+			g.validatorsURL = ""
+		}
+	}
+	return nil
+}
+
+// send makes the request of one hop and waits for the header of its answer.
+func (g *get) send() (*http.Response, error) {
+	g.gotAllowed = false
+	g.triedAllowed.Store(false)
+	request := (&http.Request{
+		Method: http.MethodGet, URL: g.url, Host: g.url.Host, Header: g.header(),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(g.ctx)
+	answer, err := g.transport.RoundTrip(request)
+	g.noteResolver(err)
+	if err != nil {
+		return nil, g.classify(err)
+	}
+	g.answered = true
+	return answer, nil
+}
+
+// gotConn runs when a connection is there and nothing of the request has been written. If Before says no, the connection is
+// closed under the transport's hands (HTTP/2, where others may be using it, looks at the context before it writes).
+func (g *get) gotConn(info httptrace.GotConnInfo) {
+	if len(g.c.guard.allow) > 0 && !g.proxied {
+		if to, ok := info.Conn.RemoteAddr().(*net.TCPAddr); ok {
+			g.gotAllowed = g.c.guard.allowed(to.AddrPort().Addr())
+		}
+	}
+	if g.r.Before != nil && g.before == nil {
+		g.before = g.r.Before()
+	}
+	if g.before == nil {
+		g.requests++
+		return
+	}
+	g.cancel(errBefore)
+	if t, ok := info.Conn.(*tls.Conn); !ok || t.ConnectionState().NegotiatedProtocol != "h2" {
+		info.Conn.Close()
+	}
+}
+
+// finish turns the answer that ends the chain into a Response.
+func (g *get) finish(answer *http.Response) (*Response, error) {
+	h := answer.Header
+	now := g.c.o.Now()
+	date, _ := parseDate(h.Get("Date"))
+	from := date
+	if from.IsZero() {
+		from = now
+	}
+	r := &Response{
+		Status:       answer.StatusCode,
+		URL:          g.url.String(),
+		Hops:         g.chain.hops,
+		PermanentURL: g.chain.permanentURL(),
+		ETag:         h.Get("Etag"),
+		LastModified: h.Get("Last-Modified"),
+		ContentType:  h.Get("Content-Type"),
+		Date:         date,
+		Fresh:        freshness(h, from),
+		BotCheck:     botCheck(answer.StatusCode, h),
+		Conditional:  g.conditional,
+		AllowedNet:   g.gotAllowed,
+	}
+	if r.Status >= 400 {
+		r.RetryAfter, r.RetryAfterCapped = retryAfter(h.Get("Retry-After"), from)
+	}
+	if readable(r.Status) {
+		if err := g.read(answer, r); err != nil {
+			return nil, err
+		}
+	}
+	r.Requests, r.Bytes, r.Elapsed = g.requests, g.bytes, time.Since(g.started)
+	return r, nil
+}
+
+// ended returns the error of a GET that was ended from outside, or nil.
+func (g *get) ended() error {
+	if g.before != nil {
+		return fmt.Errorf("%s: %w", Redact(g.url.String()), g.before)
+	}
+	if g.parent.Err() != nil {
+		return fmt.Errorf("get %s: %w", Redact(g.url.String()), context.Cause(g.parent))
+	}
+	return nil
+}
+
+// fail is an *Error about the hop at hand.
+func (g *get) fail(kind Kind, text string, err error) *Error {
+	return &Error{
+		Kind: kind, Answered: g.answered, AllowedNet: g.gotAllowed || g.triedAllowed.Load(), Err: err,
+		text: g.url.Scheme + "://" + g.url.Host + ": " + text,
+	}
+}

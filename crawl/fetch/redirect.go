@@ -1,0 +1,129 @@
+package fetch
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// maxHops is the most redirects that are followed (rule R1).
+const maxHops = 5
+
+// redirects says whether a status is one of the redirects that are followed, with GET (rule R3).
+func redirects(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// chain is what a GET has been through.
+type chain struct {
+	hops []Hop
+	seen []string // URL and cookies of each request: the same twice would get the same answer
+}
+
+// permanentURL is the chain's end if each hop said that it holds for good, else "".
+func (c *chain) permanentURL() string {
+	for _, h := range c.hops {
+		if h.Status != http.StatusMovedPermanently && h.Status != http.StatusPermanentRedirect {
+			return ""
+		}
+	}
+	if len(c.hops) == 0 {
+		return ""
+	}
+	return c.hops[len(c.hops)-1].To
+}
+
+// follow sends the request and goes where redirects lead.
+func (g *get) follow() (*Response, error) {
+	for {
+		answer, err := g.send()
+		if err != nil {
+			return nil, err
+		}
+		location := answer.Header.Get("Location")
+		if !redirects(answer.StatusCode) || location == "" {
+			defer answer.Body.Close()
+			return g.finish(answer)
+		}
+		answer.Body.Close()
+		if err := g.turn(answer, location); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// turn moves the GET to where a redirect points, or says why not.
+func (g *get) turn(answer *http.Response, location string) error {
+	if len(g.chain.hops) == maxHops {
+		return g.fail(KindHTTP, fmt.Sprintf("more than %d redirects", maxHops), nil)
+	}
+	to, err := resolve(g.url, location)
+	if err != nil {
+		return g.fail(KindHTTP, "redirects to what cannot be read: "+unreadable(err).Error(), nil)
+	}
+	if err = canonical(to); err == nil {
+		err = g.c.guard.checkURL(to)
+	}
+	if err != nil {
+		return g.fail(KindAddress, "redirects to where nothing is fetched: "+err.Error(), err)
+	}
+	if len(g.chain.seen) == 0 {
+		g.chain.seen = append(g.chain.seen, g.url.String()+"\n")
+	}
+	g.cookies.set(g.url, answer)
+	key := to.String() + "\n" + g.cookies.header(to)
+	for _, s := range g.chain.seen {
+		if s == key {
+			return g.fail(KindHTTP, "redirects in a circle", nil)
+		}
+	}
+	g.chain.seen = append(g.chain.seen, key)
+	g.chain.hops = append(g.chain.hops, Hop{Status: answer.StatusCode, From: g.url.String(), To: to.String()})
+	g.url = to
+	return nil
+}
+
+// resolve reads a Location: relative to the hop's URL, with spaces, a fragment, a user (rule R6).
+func resolve(base *url.URL, location string) (*url.URL, error) {
+	u, err := url.Parse(escape(location))
+	if err != nil {
+		return nil, err
+	}
+	return base.ResolveReference(u), nil
+}
+
+// cookies are those of one chain: some sites answer only whom they see come back with one. They are in memory only and end
+// with the chain (rule R5).
+type cookies struct{ jar *cookiejar.Jar }
+
+// set keeps the cookies of an answer.
+func (c *cookies) set(u *url.URL, answer *http.Response) {
+	if len(answer.Header["Set-Cookie"]) == 0 {
+		return
+	}
+	if c.jar == nil {
+		c.jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // never fails
+	}
+	c.jar.SetCookies(u, answer.Cookies())
+}
+
+// header is the Cookie field for a URL, "" for none.
+func (c *cookies) header(u *url.URL) string {
+	if c.jar == nil {
+		return ""
+	}
+	var pairs []string
+	for _, cookie := range c.jar.Cookies(u) {
+		pairs = append(pairs, cookie.Name+"="+cookie.Value)
+	}
+	return strings.Join(pairs, "; ")
+}

@@ -1,0 +1,111 @@
+package crawl
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"crawl/store"
+)
+
+const (
+	// leaseTime is how long a claim lasts without being renewed.
+	leaseTime = 10 * time.Minute
+	// renewAfter is how old leases may become before the heartbeat renews them.
+	renewAfter = 2 * time.Minute
+	// beatEvery is how often the lock file is told about progress.
+	beatEvery = 5 * time.Second
+)
+
+// beat is the progress of a session, as its lock file tells it.
+type beat struct {
+	mu          sync.Mutex
+	done, total int
+	phase       string
+	progress    time.Time
+}
+
+func (b *beat) read() (done, total int, phase string, progress time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.done, b.total, b.phase, b.progress
+}
+
+// step says what is being done, and that something has been done.
+func (b *beat) step(phase string, done, total int, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.phase, b.done, b.total, b.progress = phase, done, total, now
+}
+
+// heartbeat tells the lock file about progress and renews leases until ctx ends. A process that was stopped for longer
+// than a lease has lost its right to the feeds: it ends its run with errLeases instead of renewing.
+func (s *session) heartbeat(ctx context.Context, leases *leases, stop context.CancelCauseFunc) {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := s.lock.Note(s.holder()); err != nil {
+			s.cfg.Log.Warn("the lock file cannot be written", slog.Any("error", err))
+		}
+		now := s.cfg.Now()
+		switch until := leases.until(); {
+		case until.IsZero() || until.Sub(now) > leaseTime-renewAfter:
+		case !until.After(now):
+			stop(errLeases)
+			return
+		default:
+			s.renew(ctx, leases, now)
+		}
+	}
+}
+
+func (s *session) renew(ctx context.Context, leases *leases, now time.Time) {
+	until := now.Add(leaseTime)
+	if _, err := s.store.RenewLeases(context.WithoutCancel(ctx), s.owner(), until); err != nil {
+		s.cfg.Log.Warn("leases cannot be renewed", slog.Any("error", err))
+		return
+	}
+	leases.renewed(until)
+}
+
+// leases knows until when the feeds under way are ours: claims of different moments have different ends, so it keeps the
+// earliest that has not been renewed.
+type leases struct {
+	mu       sync.Mutex
+	earliest time.Time
+	now      func() time.Time
+}
+
+// take makes a lease for a claim.
+func (l *leases) take(owner, boot string) store.Lease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	until := l.now().Add(leaseTime)
+	if l.earliest.IsZero() {
+		l.earliest = until
+	}
+	return store.Lease{Owner: owner, Boot: boot, Until: until}
+}
+
+func (l *leases) until() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.earliest
+}
+
+func (l *leases) renewed(until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.earliest = until
+}
+
+// valid tells whether a feed of ours may still be asked.
+func (l *leases) valid() bool {
+	return l.now().Before(l.until())
+}

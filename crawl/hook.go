@@ -1,0 +1,106 @@
+package crawl
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"crawl/store"
+)
+
+// hookTail is how much of a hook's output is kept for the message about its failure, in bytes.
+const hookTail = 4 << 10
+
+// hookFacts is what a hook gets: as environment variables (CRAWL_HOUR …) and as one JSON object on standard input. No feed text is
+// among it, and no command line is built from it.
+type hookFacts struct {
+	Hour    time.Time `json:"hour"`
+	Run     int64     `json:"run"`
+	New     int       `json:"new"`
+	Updated int       `json:"updated"`
+	Removed int       `json:"removed"`
+	After   int64     `json:"after"` // the changes are those with after < seq <= through
+	Through int64     `json:"through"`
+	Epoch   int64     `json:"epoch"`
+}
+
+func (f hookFacts) environ(dir string) []string {
+	n := func(name string, v int64) string { return "CRAWL_" + name + "=" + strconv.FormatInt(v, 10) }
+	return []string{
+		"CRAWL_DIR=" + dir,
+		"CRAWL_HOUR=" + f.Hour.UTC().Format(time.RFC3339),
+		n("RUN", f.Run), n("NEW", int64(f.New)), n("UPDATED", int64(f.Updated)), n("REMOVED", int64(f.Removed)),
+		n("SEQ_AFTER", f.After), n("SEQ", f.Through), n("EPOCH", f.Epoch),
+	}
+}
+
+// hookDue: whenever there are changes above the seq that the hook last dealt with, so that a forced run or a late import is
+// not missed.
+func (s *session) hookDue(ctx context.Context, last store.Step) (bool, error) {
+	if s.cfg.Settings.Hook == "" {
+		return false, nil
+	}
+	seq, err := s.store.HighestSeq(ctx)
+	return seq > last.Seq, err
+}
+
+// hook runs the user's command with a time limit, in a process group of its own so that its children end with it.
+func (s *session) hook(ctx context.Context, last store.Step) (int64, error) {
+	counts, highest, err := s.store.ChangeCounts(context.WithoutCancel(ctx), last.Seq)
+	if err != nil {
+		return 0, err
+	}
+	facts := hookFacts{
+		Hour: s.hour, Run: s.run, New: counts["new"], Updated: counts["updated"], Removed: counts["removed"],
+		After: last.Seq, Through: highest, Epoch: s.epoch,
+	}
+	input, err := json.Marshal(facts)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Settings.HookTimeout, fmt.Errorf("it took longer than %s", s.cfg.Settings.HookTimeout))
+	defer cancel()
+	var out tail
+	c := exec.CommandContext(ctx, "/bin/sh", "-c", s.cfg.Settings.Hook)
+	c.Env = append(os.Environ(), facts.environ(s.dir.Path)...)
+	c.Stdin = bytes.NewReader(append(input, '\n'))
+	c.Stdout, c.Stderr = &out, &out
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.WaitDelay = time.Second
+	if err := c.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return 0, fmt.Errorf("%w%s", err, out.last())
+	}
+	return highest, nil
+}
+
+// tail keeps the end of what is written to it.
+type tail struct{ b []byte }
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	if extra := len(t.b) - hookTail; extra > 0 {
+		t.b = append(t.b[:0], t.b[extra:]...)
+	}
+	return len(p), nil
+}
+
+// last gives the last line, for a message; "" if there is none.
+func (t *tail) last() string {
+	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
+	if text := strings.TrimSpace(lines[len(lines)-1]); text != "" {
+		return ": " + text
+	}
+	return ""
+}

@@ -1,0 +1,91 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"crawl/crawl/feed"
+	"crawl/state"
+	"crawl/store"
+)
+
+// migrationWait is how long a command waits for the run lock when the database must be created or migrated first.
+const migrationWait = 30 * time.Second
+
+// OpenStore opens directory and database for the commands that work beside a run. Where the database has to be created or
+// migrated, that is done under the run lock.
+func OpenStore(ctx context.Context, cfg Config) (*state.Dir, *store.Store, error) {
+	dir, err := openDir(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := openDatabase(ctx, cfg, dir, false)
+	if errors.Is(err, store.ErrOutdated) {
+		s, err = migrate(ctx, cfg, dir)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return dir, s, nil
+}
+
+func openDir(cfg Config) (*state.Dir, error) {
+	dir, err := state.Open(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	dir.Point = cfg.Point
+	return dir, nil
+}
+
+// migrate waits for the run lock, for the holder may be migrating itself: then there is nothing left to do.
+func migrate(ctx context.Context, cfg Config, dir *state.Dir) (*store.Store, error) {
+	deadline := time.Now().Add(migrationWait)
+	for {
+		lock, err := dir.Lock(state.Holder{Kind: kindMigration, Hour: cfg.hour(), Since: cfg.Now(), Phase: kindMigration, Progress: cfg.Now()})
+		if err == nil {
+			s, err := openDatabase(ctx, cfg, dir, true)
+			return s, errors.Join(err, lock.Unlock())
+		}
+		var held *state.HeldError
+		if !errors.As(err, &held) {
+			return nil, err
+		}
+		s, err := openDatabase(ctx, cfg, dir, false)
+		if !errors.Is(err, store.ErrOutdated) {
+			return s, err
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("wait for the migration of the database: %w", held)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func openDatabase(ctx context.Context, cfg Config, dir *state.Dir, migrate bool) (*store.Store, error) {
+	path := cfg.DB
+	if path == "" {
+		path = dir.Database()
+	}
+	return store.Open(ctx, path, store.Options{
+		Migrate:     migrate,
+		Key:         feed.Key,
+		MaxFailures: cfg.Settings.MaxFailures,
+		Point:       cfg.Point,
+		Stop:        func() bool { return ctx.Err() != nil },
+	})
+}
+
+func (cfg Config) hour() time.Time { return state.Hour(cfg.Now(), cfg.Settings.StartMinute) }
+
+func (cfg Config) point(name string) {
+	if cfg.Point != nil {
+		cfg.Point(name)
+	}
+}

@@ -1,0 +1,132 @@
+package crawl
+
+import "time"
+
+// outageDomains is how many domains must have been silent, in a run that had no answer at all, for the silence to be ours
+// however the run was told to count.
+const outageDomains = 4
+
+// event is what the outage rule needs to know of one fetch.
+type event struct {
+	domain   string // registrable domain
+	allowed  bool   // a network of --allow-net: judged apart from public addresses
+	start    time.Time
+	end      time.Time
+	answered bool // any HTTP response came
+	silent   bool // it failed without one: dns, connect, tls, timeout
+	local    bool // certainly our own side: no route, no resolver, no descriptors
+	healthy  bool // the feed's last fetch succeeded, or it was never fetched
+	worked   bool // it has been fetched well at some time
+	notAFeed bool // an answer, but not a feed
+	read     bool // read well, or unchanged
+}
+
+// verdict is what the outage rule makes of one fetch.
+type verdict int
+
+const (
+	count verdict = iota // the feed's own: its outcome stands
+	hold                 // perhaps ours: to be kept back until the next verdicts
+	ours                 // certainly ours: no outcome, the feed stays due
+)
+
+// row is one class of addresses: the surprises since its last answer.
+type row[T any] struct {
+	answered   bool
+	lastAnswer time.Time
+	held       []T
+	domains    map[string]bool
+}
+
+func (r *row[T]) add(domain string, x T) {
+	if r.domains == nil {
+		r.domains = map[string]bool{}
+	}
+	r.domains[domain] = true
+	r.held = append(r.held, x)
+}
+
+func (r *row[T]) end() []T {
+	held := r.held
+	r.held, r.domains = nil, nil
+	return held
+}
+
+// outage tells failures that are news about feeds from those that are news about our own network. Not safe for
+// concurrent use; events are given in the order of their ends.
+//
+// A surprise is a silent failure of a healthy feed while no answer of its class came between its start and its end.
+// Without that clause the time-outs that come last in every run would look like an outage. More than limit surprises
+// in a row, on different domains, are an outage; so are more than limit feeds in a row that turn from healthy into "not a
+// feed" with none read well in between (a hotel's portal answers everything with its own page).
+type outage[T any] struct {
+	limit     int
+	inherited bool      // others answered earlier in this hour: what is silent now is silent by itself
+	class     [2]row[T] // public, allowed
+	portal    row[T]
+	down      bool
+}
+
+// judge gives the verdict on one fetch, carried as x while it is held, and what was held and is free to count now.
+func (o *outage[T]) judge(e event, x T) (v verdict, free []T) {
+	r := &o.class[0]
+	if e.allowed {
+		r = &o.class[1]
+	}
+	if e.answered {
+		r.answered = true
+		if e.end.After(r.lastAnswer) {
+			r.lastAnswer = e.end
+		}
+		free = r.end()
+	}
+	switch {
+	case e.read:
+		return count, append(free, o.portal.end()...)
+	case e.answered && e.notAFeed && e.healthy && e.worked:
+		o.portal.add(e.domain, x)
+		o.down = o.down || len(o.portal.domains) > o.limit
+		return hold, free
+	case e.answered || !e.silent:
+		return count, free
+	}
+	answers := r.lastAnswer.After(e.start)
+	switch {
+	case e.local && answers && e.worked:
+		return ours, free
+	case answers, !e.local && (!e.healthy || o.inherited):
+		return count, free
+	}
+	r.add(e.domain, x)
+	o.down = o.down || len(r.domains) > o.limit
+	return hold, free
+}
+
+// settle ends the run: whether it was an outage after all, and else what was held and counts now. ownSide says of a held
+// one that its cause was certainly ours.
+func (o *outage[T]) settle(ownSide func(T) bool) (down bool, free []T) {
+	for i := range o.class {
+		r := &o.class[i]
+		silent := !r.answered && len(r.domains) >= outageDomains
+		for _, x := range r.held {
+			silent = silent || !r.answered && ownSide(x)
+		}
+		o.down = o.down || silent
+	}
+	if o.down {
+		return true, nil
+	}
+	for i := range o.class {
+		free = append(free, o.class[i].end()...)
+	}
+	return false, append(free, o.portal.end()...)
+}
+
+// held gives everything that is still kept back.
+func (o *outage[T]) held() []T {
+	var all []T
+	for i := range o.class {
+		all = append(all, o.class[i].end()...)
+	}
+	return append(all, o.portal.end()...)
+}

@@ -1,0 +1,187 @@
+package crawl
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+var outageStart = time.Date(2026, 11, 30, 10, 30, 0, 0, time.UTC)
+
+func at(seconds float64) time.Time {
+	return outageStart.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+func silent(domain string, start, end float64) event {
+	return event{domain: domain, start: at(start), end: at(end), silent: true, healthy: true, worked: true}
+}
+
+func answerAt(domain string, end float64) event {
+	return event{domain: domain, start: at(end - 0.1), end: at(end), answered: true, read: true, healthy: true, worked: true}
+}
+
+func changed(e event, f func(*event)) event { f(&e); return e }
+
+func TestOutageRule(t *testing.T) {
+	dead := func(e *event) { e.healthy = false }
+	local := func(e *event) { e.local = true }
+	never := func(e *event) { e.worked = false }
+	allowed := func(e *event) { e.allowed = true }
+	portal := func(e *event) { e.read, e.notAFeed = false, true }
+	tests := []struct {
+		name   string
+		events []event
+		down   bool
+		counts int // outcomes that stand in the end
+	}{
+		{"three surprises then an answer", []event{silent("a", 0, 1), silent("b", 0, 1), silent("c", 0, 1), answerAt("d", 2)}, false, 4},
+		{"four surprises on four domains", []event{silent("a", 0, 1), silent("b", 0, 1), silent("c", 0, 1), silent("d", 0, 1)}, true, 0},
+		{"four surprises on one domain", []event{silent("a", 0, 1), silent("a", 0, 1), silent("a", 0, 1), silent("a", 0, 1), answerAt("b", 2)}, false, 5},
+		{"an answer ends the row", []event{silent("a", 0, 1), silent("b", 0, 1), answerAt("x", 2), silent("c", 3, 4), silent("d", 3, 4), answerAt("y", 5)}, false, 6},
+		{"dead feeds are no surprise", []event{changed(silent("a", 0, 1), dead), changed(silent("b", 0, 1), dead), changed(silent("c", 0, 1), dead), changed(silent("d", 0, 1), dead), changed(silent("e", 0, 1), dead)}, false, 5},
+		{"time-outs that come last, while others answered", []event{answerAt("x", 5), silent("a", 0, 60), silent("b", 1, 61), silent("c", 2, 62), silent("d", 3, 63), silent("e", 4, 64)}, false, 6},
+		{"no answer at all, four domains, a new list", []event{changed(silent("a", 0, 1), never), changed(silent("b", 0, 1), never), changed(silent("c", 0, 1), never), changed(silent("d", 0, 1), never)}, true, 0},
+		{"no answer at all, two domains", []event{silent("a", 0, 1), silent("b", 0, 1)}, false, 2},
+		{"no route, however short the list", []event{changed(silent("a", 0, 1), local)}, true, 0},
+		{"no route for a feed that worked, others answer", []event{answerAt("x", 1), changed(silent("a", 0, 2), local)}, false, 1},
+		{"no route for a feed that never worked, others answer", []event{answerAt("x", 1), changed(changed(silent("a", 0, 2), local), never)}, false, 2},
+		{"a bridge on localhost says nothing about the way out", []event{
+			changed(answerAt("127.0.0.1", 1), allowed), silent("a", 0, 2), silent("b", 0, 2), silent("c", 0, 2), silent("d", 0, 2)}, true, 1},
+		{"a portal answers everything with its page", []event{
+			changed(answerAt("a", 1), portal), changed(answerAt("b", 1), portal), changed(answerAt("c", 1), portal), changed(answerAt("d", 1), portal)}, true, 0},
+		{"pages instead of feeds, with a feed in between", []event{
+			changed(answerAt("a", 1), portal), changed(answerAt("b", 1), portal), answerAt("x", 1), changed(answerAt("c", 1), portal), changed(answerAt("d", 1), portal)}, false, 5},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := outage[event]{limit: 3}
+			down, counts := play(&o, tt.events)
+			if down != tt.down || counts != tt.counts {
+				t.Errorf("down %v with %d outcomes that stand, want %v with %d", down, counts, tt.down, tt.counts)
+			}
+		})
+	}
+}
+
+// play gives events to the rule as the collector does and counts the outcomes that stand.
+func play(o *outage[event], events []event) (down bool, counts int) {
+	settle := func(e event) {
+		if !(e.local && e.worked) {
+			counts++
+		}
+	}
+	for _, e := range events {
+		v, free := o.judge(e, e)
+		for _, f := range free {
+			settle(f)
+		}
+		if v == count {
+			counts++
+		}
+		if o.down {
+			return true, counts
+		}
+	}
+	down, free := o.settle(func(e event) bool { return e.local })
+	for _, f := range free {
+		settle(f)
+	}
+	return down, counts
+}
+
+func TestOutageInheritsTheAnswersOfTheHour(t *testing.T) {
+	events := []event{silent("a", 0, 60), silent("b", 0, 60), silent("c", 0, 60), silent("d", 0, 60)}
+	o := outage[event]{limit: 3, inherited: true}
+	if down, counts := play(&o, events); down || counts != 4 {
+		t.Errorf("down %v, %d counted; want none down and 4 counted: others answered earlier in this hour", down, counts)
+	}
+}
+
+// simulate plays a run of n feeds over workers: dead ones fail at once or late, hanging ones take the whole time-out, the
+// others answer.
+func simulate(r *rand.Rand, n, workers int, deadShare, hangShare float64) []event {
+	free := make([]float64, workers)
+	events := make([]event, n)
+	for i := range events {
+		w := 0
+		for j := range free {
+			if free[j] < free[w] {
+				w = j
+			}
+		}
+		start := free[w]
+		e := event{domain: fmt.Sprintf("d%d", i), start: at(start), healthy: true, worked: true}
+		took := 0.05 + r.ExpFloat64()*0.3
+		switch x := r.Float64(); {
+		case x < deadShare: // known to be dead
+			e.healthy, e.silent = false, true
+			took = r.Float64() * 10
+		case x < deadShare+hangShare:
+			e.silent, took = true, 60
+		default:
+			e.answered, e.read = true, true
+		}
+		e.end = at(start + took)
+		free[w] = start + took
+		events[i] = e
+	}
+	slices.SortFunc(events, func(a, b event) int { return a.end.Compare(b.end) })
+	return events
+}
+
+// A run with dead feeds among the living, or with healthy feeds that hang to their time-out at its end, must never look
+// like an outage.
+func TestOutageNeverAbortsAnOrdinaryRun(t *testing.T) {
+	cases := []struct {
+		name       string
+		dead, hang float64
+	}{
+		{"20 % dead", 0.2, 0}, {"5 % of the healthy hang", 0, 0.05}, {"both", 0.2, 0.05}, {"0.5 % hang", 0, 0.005},
+	}
+	for _, c := range cases {
+		for seed := range uint64(200) {
+			r := rand.New(rand.NewPCG(seed, 7))
+			events := simulate(r, 500, 32, c.dead, c.hang)
+			o := outage[event]{limit: 3}
+			down, counts := play(&o, events)
+			if down || counts != len(events) {
+				t.Fatalf("%s, seed %d: down %v, %d of %d counted", c.name, seed, down, counts, len(events))
+			}
+		}
+	}
+}
+
+// When the network goes away in the middle, the run ends within the next few failures, and they count against nobody.
+func TestOutageInTheMiddleCountsAgainstNobody(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		events := simulate(r, 500, 32, 0.1, 0.01)
+		cut := events[len(events)/2].end
+		counted := 0
+		o := outage[event]{limit: 3}
+		for _, e := range events {
+			if e.end.After(cut) { // from here on everything is silent
+				e.answered, e.read, e.silent = false, false, true
+				if e.start.Before(cut) {
+					e.start = cut.Add(time.Millisecond)
+				}
+				if e.end.Before(e.start) {
+					e.end = e.start.Add(time.Second)
+				}
+			}
+			v, free := o.judge(e, e)
+			counted += len(free)
+			if e.end.After(cut) && e.healthy && v == count {
+				t.Fatalf("seed %d: a healthy feed was counted in the outage", seed)
+			}
+			if o.down {
+				break
+			}
+		}
+		if !o.down {
+			t.Fatalf("seed %d: the outage was not seen", seed)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package crawl
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"crawl/crawl/feed"
+	"crawl/crawl/fetch"
+	"crawl/store"
+)
+
+const (
+	// redirectSightings and redirectAge are how often and for how long a permanent redirect must have been seen before the
+	// stored URL follows it: Wi-Fi portals answer 301 too (HTTP.md R4).
+	redirectSightings = 5
+	redirectAge       = 48 * time.Hour
+	// maxError bounds the text of last_error and last_warning, in bytes.
+	maxError = 500
+)
+
+// observation is everything that one fetch of one feed brought.
+type observation struct {
+	claim *store.Claim
+	resp  *fetch.Response // nil if there was no whole answer
+	err   error           // of the fetch, or of the reading
+	doc   *feed.Feed      // nil for 304, the same body, and what could not be read
+	same  bool            // the body is byte for byte the last one
+	body  int64           // hash of the body
+	at    time.Time       // when it ended
+	hour  time.Time
+}
+
+// outcome is what an observation means for its feed: the new values of its row, and its items. It is pure: the same
+// observation gives the same result.
+func (s Settings) outcome(o *observation) store.Result {
+	r := store.Result{At: o.at, Hour: o.hour, Ranked: o.claim.Ranked, Feed: carry(o.claim)}
+	f := &r.Feed
+	f.FetchedHour = o.hour
+	if o.resp != nil {
+		r.Status, r.Bytes, r.Millis = o.resp.Status, o.resp.Bytes, o.resp.Elapsed.Milliseconds()
+		f.LastFetchedAt = o.at
+	}
+	switch {
+	case o.err != nil:
+		s.unsuccessful(o, &r)
+	case o.doc != nil:
+		r.Outcome = store.Changed
+		s.read(o, &r)
+	default:
+		r.Outcome = store.Unchanged
+		s.unchanged(o, &r)
+	}
+	return r
+}
+
+// carry starts from the row as the claim saw it: the fence makes sure that it still is so when the result is merged.
+func carry(c *store.Claim) store.FeedState {
+	return store.FeedState{
+		URL: c.URL, Title: c.Title, SiteURL: c.SiteURL, Schedule: c.Schedule,
+		Status: "active", ConsecutiveFailures: c.ConsecutiveFailures, FailedHour: c.FailedHour,
+		LastError: c.LastError, LastErrorKind: c.LastErrorKind, LastErrorAt: c.LastErrorAt, LastWarning: c.LastWarning,
+		ETag: c.ETag, LastModified: c.LastModified, ValidatorsURL: c.ValidatorsURL, BodyHash: c.BodyHash,
+		LastFetchedAt: c.LastFetchedAt, LastSuccessAt: c.LastSuccessAt, LastChangedAt: c.LastChangedAt,
+		NextFetchAt: c.NextFetchAt, FetchedHour: c.FetchedHour, Interval: c.Interval, KeyRule: c.KeyRule,
+		RedirectURL: c.RedirectURL, RedirectSeen: c.RedirectSeen, RedirectSince: c.RedirectSince,
+	}
+}
+
+// succeed ends a row of failures. What was wrong before is gone.
+func succeed(o *observation, f *store.FeedState) {
+	f.ConsecutiveFailures, f.FailedHour = 0, time.Time{}
+	f.LastError, f.LastErrorKind, f.LastErrorAt = "", "", time.Time{}
+	f.LastSuccessAt = o.at
+	follow(o, f)
+}
+
+// unchanged is a 304 or the same body. A 304 overwrites only the validators that it carries (HTTP.md C5); a 200 with the same
+// body replaces both (C3, C4).
+func (s Settings) unchanged(o *observation, r *store.Result) {
+	f := &r.Feed
+	succeed(o, f)
+	if o.resp.Status == http.StatusNotModified {
+		if o.resp.ETag != "" {
+			f.ETag = o.resp.ETag
+		}
+		if o.resp.LastModified != "" {
+			f.LastModified = o.resp.LastModified
+		}
+		f.Interval = 0
+	} else {
+		takeValidators(o, f)
+		f.Interval = 0
+		if f.ETag == "" && f.LastModified == "" {
+			f.Interval = s.doubled(o.claim)
+		}
+	}
+	f.NextFetchAt = s.next(o.at, o.claim, o.resp.Fresh.MaxAge, f.Interval, f.Schedule)
+}
+
+func takeValidators(o *observation, f *store.FeedState) {
+	f.ETag, f.LastModified, f.ValidatorsURL = o.resp.ETag, o.resp.LastModified, o.resp.URL
+	f.BodyHash = o.body
+}
+
+// read is a document with items to store. One that did not arrive whole keeps its complete items and changes nothing
+// else: its validators would hide the rest for ever (HTTP.md C8).
+func (s Settings) read(o *observation, r *store.Result) {
+	f, d := &r.Feed, o.doc
+	succeed(o, f)
+	f.KeyRule, f.Interval = d.Rule, 0
+	f.LastWarning = clip(strings.Join(d.Warnings, "; "), maxError)
+	if d.Parsed {
+		describe(d, f)
+	}
+	r.Items = itemsOf(d.Items)
+	cut := o.resp.Truncated != ""
+	if !cut {
+		takeValidators(o, f)
+		r.Document = d.Memory
+		if o.claim.Ranked {
+			r.Keys = d.Keys
+		}
+	}
+	f.NextFetchAt = s.next(o.at, o.claim, o.resp.Fresh.MaxAge, 0, f.Schedule)
+	if cut {
+		f.LastWarning = clip(join("; ", "the document did not arrive whole: "+o.resp.Truncated, f.LastWarning), maxError)
+		if until := o.at.Add(truncatedDelay); f.NextFetchAt.Before(until) {
+			f.NextFetchAt = until
+		}
+	}
+}
+
+// describe takes what the document says of the feed itself.
+func describe(d *feed.Feed, f *store.FeedState) {
+	f.Title, f.SiteURL, f.ImageURL, f.Language = d.Title, d.SiteURL, d.ImageURL, d.Language
+	f.Schedule = packHints(d.Hints)
+}
+
+// unsuccessful is every outcome but success: throttled, gone, failed.
+func (s Settings) unsuccessful(o *observation, r *store.Result) {
+	f := &r.Feed
+	kind, text := explain(o.err)
+	if o.resp != nil && o.resp.RetryAfterCapped {
+		text += ", with a Retry-After of more than 7 days, which is taken as 7 days"
+	}
+	f.LastError, f.LastErrorKind, f.LastErrorAt = clip(text, maxError), kind, o.at
+	r.Error = f.LastError
+	status, wait := 0, time.Duration(0)
+	if o.resp != nil {
+		status, wait = o.resp.Status, o.resp.RetryAfter
+	}
+	if wait > 0 {
+		f.RetryAfterUntil = o.at.Add(wait)
+	}
+	switch {
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && wait > 0:
+		r.Outcome = store.Throttled
+		if wait == 0 {
+			f.RetryAfterUntil = o.at.Add(throttledDelay)
+		}
+		f.NextFetchAt = f.RetryAfterUntil
+	case status == http.StatusGone:
+		r.Outcome = store.Gone
+		f.Status, f.StoppedReason = "stopped", "gone"
+	default:
+		r.Outcome = store.Failed
+		s.fail(o, f)
+	}
+}
+
+// fail counts a failure, at most once a cron hour, and stops the feed at the limit (the breaker).
+func (s Settings) fail(o *observation, f *store.FeedState) {
+	if !o.claim.FailedHour.Equal(o.hour) || o.claim.ConsecutiveFailures == 0 {
+		f.ConsecutiveFailures++
+	}
+	f.FailedHour = o.hour
+	f.NextFetchAt = o.at.Add(backoff(f.ConsecutiveFailures, o.claim.ID, o.hour))
+	if f.RetryAfterUntil.After(f.NextFetchAt) {
+		f.NextFetchAt = f.RetryAfterUntil
+	}
+	if f.ConsecutiveFailures >= s.MaxFailures {
+		f.Status = "stopped"
+		f.StoppedReason = clip(fmt.Sprintf("%d failures in a row, the last: %s", f.ConsecutiveFailures, f.LastError), maxError)
+	}
+}
+
+// follow keeps count of a permanent redirect and rewrites the URL when it was seen often enough, or at once from http to https
+// of the same address; never from https to http (HTTP.md R4). Whether the target is another feed already is the merge's business.
+func follow(o *observation, f *store.FeedState) {
+	to := o.resp.PermanentURL
+	if to == "" || strings.HasPrefix(f.URL, "https:") && strings.HasPrefix(to, "http:") {
+		f.RedirectURL, f.RedirectSeen, f.RedirectSince = "", 0, time.Time{}
+		return
+	}
+	if f.RedirectURL != to {
+		f.RedirectURL, f.RedirectSeen, f.RedirectSince = to, 0, o.at
+	}
+	f.RedirectSeen++
+	upgrade := strings.HasPrefix(f.URL, "http:") && strings.TrimPrefix(f.URL, "http") == strings.TrimPrefix(to, "https")
+	if upgrade || f.RedirectSeen >= redirectSightings && o.at.Sub(f.RedirectSince) >= redirectAge {
+		f.URL = to
+		f.RedirectURL, f.RedirectSeen, f.RedirectSince = "", 0, time.Time{}
+	}
+}
+
+// explain gives the kind that is stored and the words that are shown. Errors of fetch and feed name no URL beyond its host.
+func explain(err error) (kind, text string) {
+	var fe *fetch.Error
+	var re *feed.Error
+	switch {
+	case errors.As(err, &fe):
+		return string(fe.Kind), fe.Error()
+	case errors.As(err, &re):
+		return string(re.Kind), re.Error()
+	}
+	return "parse", err.Error()
+}
+
+func itemsOf(items []feed.Item) []store.Item {
+	out := make([]store.Item, len(items))
+	for i := range items {
+		it := &items[i]
+		out[i] = store.Item{
+			Key: it.Key, GUID: it.GUID, URL: it.URL, Title: it.Title, Author: it.Author,
+			Summary: it.Summary, Content: it.Content, CommentsURL: it.CommentsURL, ImageURL: it.ImageURL,
+			Language: it.Language, Duration: it.Duration, PublishedAt: it.PublishedAt, UpdatedAt: it.UpdatedAt,
+			Categories: it.Categories, Hash: it.Hash,
+		}
+		for _, e := range it.Enclosures {
+			out[i].Enclosures = append(out[i].Enclosures, store.Enclosure(e))
+		}
+	}
+	return out
+}
+
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "")
+}
+
+func join(sep string, parts ...string) string {
+	var kept []string
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, sep)
+}

@@ -1,0 +1,143 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"crawl/state"
+	"crawl/store"
+)
+
+// Planned is one feed as `run --dry-run` shows it.
+type Planned struct {
+	Feed   store.Feed
+	Fetch  bool
+	Reason string // why it would be fetched or skipped
+}
+
+// Plan says what a run would do now. No network, no writes.
+func Plan(ctx context.Context, cfg Config, o RunOptions) ([]Planned, error) {
+	dir, db, err := OpenStore(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	s := &session{cfg: cfg, kind: kindRun, start: cfg.Now(), hour: cfg.hour(), options: o, dir: dir, store: db}
+	if o.Force {
+		s.forced = s.start
+	}
+	feeds, err := s.plannedFeeds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.doneCategories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Planned, len(feeds))
+	left := o.MaxFeeds
+	for i, f := range feeds {
+		out[i] = s.plan(f, done[f.CategoryID])
+		if out[i].Fetch && o.MaxFeeds > 0 {
+			if left--; left < 0 {
+				out[i].Fetch, out[i].Reason = false, fmt.Sprintf("beyond --max-feeds %d: first in the next hour", o.MaxFeeds)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (s *session) plannedFeeds(ctx context.Context) ([]store.Feed, error) {
+	if len(s.options.Feeds) > 0 || s.options.Failed {
+		ids, err := s.named(ctx)
+		if err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		return s.store.Feeds(ctx, store.Filter{IDs: ids})
+	}
+	cats, err := s.chosenCategories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []store.Feed
+	for _, c := range cats {
+		feeds, err := s.store.Feeds(ctx, store.Filter{Category: c.Name})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, feeds...)
+	}
+	return out, nil
+}
+
+// doneCategories are those whose snapshot settles this hour.
+func (s *session) doneCategories(ctx context.Context) (map[int64]bool, error) {
+	infos, _, err := s.dir.Snapshots()
+	if err != nil {
+		return nil, err
+	}
+	epoch, err := s.store.Epoch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	done := map[int64]bool{}
+	for _, info := range infos {
+		if info.Complete && info.Host == s.dir.ID && info.Epoch == epoch && s.isDone(info) {
+			done[info.Category] = true
+		}
+	}
+	return done, nil
+}
+
+// plan gives the verdict on one feed in the words of the design. The claim's own conditions decide in the end.
+func (s *session) plan(f store.Feed, categoryDone bool) Planned {
+	p := Planned{Feed: f}
+	named := len(s.options.Feeds) > 0 || s.options.Failed
+	force := s.options.Force || named
+	switch {
+	case f.Status == "stopped":
+		p.Reason = "stopped: " + f.StoppedReason
+	case f.RetryAfterUntil.After(s.start):
+		p.Reason = "asked for quiet until " + f.RetryAfterUntil.Format(time.RFC3339)
+	case named:
+		p.Fetch, p.Reason = true, "named"
+	case force:
+		p.Fetch, p.Reason = true, "forced"
+	case f.NextFetchAt.IsZero():
+		p.Fetch, p.Reason = true, "due at once"
+	case categoryDone:
+		p.Reason = "its category is done this hour"
+	case f.FetchedHour.Equal(s.hour):
+		p.Reason = "already fetched this hour"
+	case f.NextFetchAt.After(s.start.Add(grace)):
+		p.Reason = "not due before " + f.NextFetchAt.Format(time.RFC3339)
+	default:
+		p.Fetch, p.Reason = true, "due since "+f.NextFetchAt.Format(time.RFC3339)
+	}
+	return p
+}
+
+// HourDone tells whether every category with active feeds is settled for this hour, and nothing of it waits for a merge: what
+// monitors ask.
+func HourDone(ctx context.Context, cfg Config, dir *state.Dir, db *store.Store) (settled map[int64]bool, complete bool, err error) {
+	s := &session{cfg: cfg, hour: cfg.hour(), dir: dir, store: db}
+	flag, err := dir.Flag()
+	if err != nil {
+		return nil, false, err
+	}
+	if settled, err = s.doneCategories(ctx); err != nil {
+		return nil, false, err
+	}
+	cats, err := db.Categories(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	complete = flag == nil
+	for _, c := range cats {
+		if c.Active > 0 && !settled[c.ID] {
+			complete = false
+		}
+	}
+	return settled, complete, nil
+}

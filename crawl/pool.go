@@ -1,0 +1,203 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	"crawl/state"
+	"crawl/store"
+)
+
+const (
+	// claimBatch is the most feeds one claim takes: a commit costs a sync of the disk.
+	claimBatch = 50
+	// claimWorth is how many claims are worth a commit while plenty of fetches are under way.
+	claimWorth = 32
+)
+
+// pool fetches tasks with a bounded number of workers, claims feeds just before they start, and hands what comes back to
+// one collector. The dispatcher (run) owns the queue, the collector owns the categories; workers share neither.
+type pool struct {
+	s       *session
+	cats    []*category
+	queue   *queue
+	leases  *leases
+	parsing chan struct{} // as many as there are cores
+	freed   chan string   // hosts of tasks that ended
+	results chan *finished
+	stop    context.CancelCauseFunc
+	busy    int
+	quiet   quietDomains
+}
+
+func newPool(s *session, cats []*category) *pool {
+	for _, c := range cats {
+		c.header.Run = s.run
+	}
+	return &pool{
+		s: s, cats: cats,
+		queue:   newQueue(s.cfg.Settings.PerHost),
+		leases:  &leases{now: s.cfg.Now},
+		parsing: make(chan struct{}, runtime.NumCPU()),
+		freed:   make(chan string, s.cfg.Settings.Workers),
+		results: make(chan *finished, 2*claimBatch),
+	}
+}
+
+// run fetches all tasks; rest are those that a cap left out. It returns the cause when the work ended early.
+func (p *pool) run(ctx context.Context, tasks, rest []*task) error {
+	ctx, p.stop = context.WithCancelCause(ctx)
+	defer p.stop(nil)
+	beats, still := context.WithCancel(context.WithoutCancel(ctx))
+	defer still()
+	go p.s.heartbeat(beats, p.leases, p.stop)
+	col, err := newCollector(p, len(tasks))
+	if err != nil {
+		return err
+	}
+	collected := make(chan error, 1)
+	go func() { collected <- col.run(ctx) }()
+	for _, t := range rest {
+		p.results <- &finished{task: t, what: deferred}
+	}
+	for _, t := range tasks {
+		p.queue.add(t)
+	}
+	err = p.dispatch(ctx)
+	close(p.results)
+	return errors.Join(err, <-collected)
+}
+
+// dispatch starts tasks until none is left or ctx ends, and waits for those under way. The error is the database's.
+func (p *pool) dispatch(ctx context.Context) error {
+	for ctx.Err() == nil {
+		p.deferQuiet()
+		if err := p.start(ctx); err != nil {
+			p.stop(err)
+			p.drain()
+			return err
+		}
+		if p.busy == 0 && p.queue.waiting == 0 {
+			return nil
+		}
+		select {
+		case host := <-p.freed:
+			p.ended(host)
+		case <-ctx.Done():
+		}
+		p.endedAlready()
+	}
+	p.drain()
+	for _, t := range p.queue.drop(func(*task) bool { return true }) {
+		p.results <- &finished{task: t, what: notStarted}
+	}
+	return nil
+}
+
+func (p *pool) drain() {
+	for p.busy > 0 {
+		p.ended(<-p.freed)
+	}
+}
+
+func (p *pool) ended(host string) {
+	p.busy--
+	p.queue.finished(host)
+}
+
+func (p *pool) endedAlready() {
+	for {
+		select {
+		case host := <-p.freed:
+			p.ended(host)
+		default:
+			return
+		}
+	}
+}
+
+// start claims and starts what may start now. While plenty are under way it waits until a claim is worth its commit.
+func (p *pool) start(ctx context.Context) error {
+	for ctx.Err() == nil {
+		free := p.s.cfg.Settings.Workers - p.busy
+		n := p.queue.startable(min(free, claimBatch))
+		if n == 0 || n < claimWorth && p.busy > p.s.cfg.Settings.Workers/2 {
+			return nil
+		}
+		if err := p.claim(ctx, p.queue.take(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// claim leases tasks and starts those that were got. Another process was first with the others, or a person stopped them.
+func (p *pool) claim(ctx context.Context, tasks []*task) error {
+	ids := make([]int64, len(tasks))
+	for i, t := range tasks {
+		ids[i] = t.ID
+	}
+	lease := p.leases.take(p.s.owner(), state.Boot())
+	claims, err := p.s.store.Claim(context.WithoutCancel(ctx), ids, lease, p.s.due(tasks[0].cat))
+	if err != nil {
+		return err
+	}
+	p.s.cfg.point("claimed")
+	got := make(map[int64]*store.Claim, len(claims))
+	for i := range claims {
+		got[claims[i].ID] = &claims[i]
+	}
+	for _, t := range tasks {
+		p.busy++
+		c := got[t.ID]
+		if c == nil {
+			p.deliver(&finished{task: t, what: missed})
+			continue
+		}
+		go p.deliver(p.fetch(ctx, t, c))
+	}
+	return nil
+}
+
+// deliver hands a finished task to the collector and frees its worker.
+func (p *pool) deliver(f *finished) {
+	p.results <- f
+	p.freed <- f.task.host
+}
+
+// deferQuiet takes the feeds of domains that asked for quiet (429) out of the queue: the next hour asks them.
+func (p *pool) deferQuiet() {
+	if !p.quiet.news() {
+		return
+	}
+	for _, t := range p.queue.drop(func(t *task) bool { return p.quiet.has(t.registrable()) }) {
+		p.results <- &finished{task: t, what: deferred}
+	}
+}
+
+// What became of a task.
+type fate int
+
+const (
+	answered   fate = iota // it has a result
+	missed                 // another process had claimed it, or it is no longer due
+	deferred               // left out by the cap, or because its domain asked for quiet
+	notStarted             // the run ended before it was claimed
+	unsent                 // claimed, but nothing was sent
+	cut                    // sent, but the run ended before the outcome
+)
+
+// finished is a task on its way to the collector.
+type finished struct {
+	task   *task
+	what   fate
+	claim  *store.Claim
+	result store.Result
+	data   []byte // the result as its snapshot line carries it
+	event  event
+	reqs   int
+	whole  string // why the document was parsed whole; "" if it was not, or nothing was known before
+	at     time.Time
+}

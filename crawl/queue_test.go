@@ -1,0 +1,117 @@
+package crawl
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"crawl/store"
+)
+
+func tasksOf(hosts ...string) []*task {
+	out := make([]*task, len(hosts))
+	for i, h := range hosts {
+		out[i] = &task{Candidate: store.Candidate{ID: int64(i), LastAttemptAt: time.Unix(int64(i), 0)}, host: h, order: i}
+	}
+	return out
+}
+
+// 150 due feeds on one host and 10 on others, at most 100: all ten others are among them.
+func TestACapIsNeverFilledByOneHost(t *testing.T) {
+	var hosts []string
+	for range 150 {
+		hosts = append(hosts, "big")
+	}
+	for i := range 10 {
+		hosts = append(hosts, fmt.Sprintf("small%d", i))
+	}
+	chosen, rest := chooseTurns(tasksOf(hosts...), 100)
+	if len(chosen) != 100 || len(rest) != 60 {
+		t.Fatalf("%d chosen, %d left out", len(chosen), len(rest))
+	}
+	small := 0
+	for _, c := range chosen {
+		if c.host != "big" {
+			small++
+		}
+	}
+	if small != 10 {
+		t.Errorf("%d of the 10 small hosts were chosen", small)
+	}
+}
+
+func TestChooseTurnsTakesTheOldestOfEachHost(t *testing.T) {
+	chosen, _ := chooseTurns(tasksOf("a", "a", "b", "a", "b", "c"), 3)
+	for i, want := range []int64{0, 2, 5} {
+		if chosen[i].ID != want {
+			t.Errorf("chosen[%d] is feed %d, want %d", i, chosen[i].ID, want)
+		}
+	}
+}
+
+// Whatever the order of ends: no host has more at a time than it may, every task comes out once, and as long as any host
+// may start one, take gives one.
+func TestQueueKeepsItsBounds(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		q := newQueue(2)
+		n := 200
+		for _, tk := range tasksOf(randomHosts(r, n)...) {
+			q.add(tk)
+		}
+		busy, seen := map[string]int{}, map[int64]bool{}
+		var under []*task
+		for len(seen) < n || len(under) > 0 {
+			want := q.startable(1 + r.IntN(5))
+			got := q.take(want)
+			if len(got) != want {
+				t.Fatalf("seed %d: startable said %d, take gave %d", seed, want, len(got))
+			}
+			for _, tk := range got {
+				if busy[tk.host]++; busy[tk.host] > 2 {
+					t.Fatalf("seed %d: host %s has %d at a time", seed, tk.host, busy[tk.host])
+				}
+				if seen[tk.ID] {
+					t.Fatalf("seed %d: task %d came out twice", seed, tk.ID)
+				}
+				seen[tk.ID] = true
+				under = append(under, tk)
+			}
+			if len(under) == 0 {
+				t.Fatalf("seed %d: nothing under way and nothing to start, %d of %d seen", seed, len(seen), n)
+			}
+			i := r.IntN(len(under))
+			busy[under[i].host]--
+			q.finished(under[i].host)
+			under = append(under[:i], under[i+1:]...)
+		}
+		if q.waiting != 0 || len(q.hosts) != 0 {
+			t.Errorf("seed %d: %d waiting, %d hosts left", seed, q.waiting, len(q.hosts))
+		}
+	}
+}
+
+func randomHosts(r *rand.Rand, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("h%d", r.IntN(1+r.IntN(30)))
+	}
+	return out
+}
+
+func TestQueueDrop(t *testing.T) {
+	q := newQueue(2)
+	for _, tk := range tasksOf("a", "b", "a", "c", "a") {
+		q.add(tk)
+	}
+	first := q.take(1)[0]
+	dropped := q.drop(func(tk *task) bool { return tk.host == "a" })
+	if len(dropped) != 2 || q.waiting != 2 {
+		t.Fatalf("%d dropped, %d waiting", len(dropped), q.waiting)
+	}
+	q.finished(first.host)
+	if rest := q.take(5); len(rest) != 2 || len(q.ready) != 0 {
+		t.Errorf("%d left to take", len(rest))
+	}
+}

@@ -1,0 +1,141 @@
+package crawl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"crawl/state"
+	"crawl/store"
+)
+
+// mergeChunk is how many results go into one transaction: a transaction a feed costs three times as much.
+const mergeChunk = 100
+
+// found is what this directory has of earlier work, by category; all of it is in the database now.
+type found struct {
+	complete map[int64]state.Info
+	parts    map[int64]state.Info // of this hour
+}
+
+// recover finishes old work, without network, before anything can overwrite it: snapshots that are not in the database, and
+// what the part of another hour holds. Then the leases and runs of dead processes of this directory are closed.
+func (s *session) recover(ctx context.Context) (found, error) {
+	infos, bad, err := s.dir.Snapshots()
+	if err != nil {
+		return found{}, err
+	}
+	for _, b := range bad {
+		if err := s.ignoreDamage(b); err != nil {
+			return found{}, err
+		}
+	}
+	merged, err := s.store.MergedSnapshots(ctx, s.dir.ID)
+	if err != nil {
+		return found{}, err
+	}
+	f := found{complete: map[int64]state.Info{}, parts: map[int64]state.Info{}}
+	for _, info := range infos {
+		switch {
+		case info.Host != s.dir.ID || info.Epoch != s.epoch:
+			s.cfg.Log.Warn("a snapshot of another database is set aside", slog.String("file", info.Path))
+			err = s.dir.SetAside(info)
+		case info.Complete:
+			if merged[info.Category].ID != info.Closing.ID {
+				err = s.replay(ctx, info)
+			}
+			if err == nil {
+				f.complete[info.Category] = info
+			}
+		default:
+			if err = s.replay(ctx, info); err != nil {
+				break
+			}
+			if info.Header.Hour.Equal(s.hour) {
+				f.parts[info.Category] = info
+			} else {
+				err = s.dir.Discard(info)
+			}
+		}
+		if err = s.ignoreDamage(err); err != nil {
+			return found{}, err
+		}
+	}
+	return f, s.closeDead(ctx)
+}
+
+func (s *session) closeDead(ctx context.Context) error {
+	if _, err := s.store.ClearLeases(ctx, s.dir.ID); err != nil {
+		return err
+	}
+	_, err := s.store.CrashRuns(ctx, s.dir.ID, 0, s.cfg.Now())
+	return err
+}
+
+// replay merges what a snapshot file holds. A file that is damaged further on is set aside after its good lines are merged; the
+// error is its *state.DamagedError then.
+func (s *session) replay(ctx context.Context, info state.Info) error {
+	var entries []store.Entry
+	var damage error
+	for line, err := range s.dir.Read(info) {
+		if err != nil {
+			damage = err
+			break
+		}
+		e, err := decode(line)
+		if err != nil {
+			damage = &state.DamagedError{Path: info.Path, Reason: err.Error()}
+			break
+		}
+		if e.Token == 0 {
+			continue // left out: nothing to apply
+		}
+		if entries = append(entries, e); len(entries) == mergeChunk {
+			if err := s.mergeOld(ctx, entries, nil); err != nil {
+				return err
+			}
+			entries = entries[:0]
+		}
+	}
+	var closed []store.Snapshot
+	if info.Complete && damage == nil {
+		closed = []store.Snapshot{{Host: s.dir.ID, Category: info.Category, Hour: info.Closing.Hour, ID: info.Closing.ID}}
+	}
+	if len(entries) > 0 || len(closed) > 0 {
+		if err := s.mergeOld(ctx, entries, closed); err != nil {
+			return err
+		}
+	}
+	if damage != nil {
+		return errors.Join(s.dir.SetAside(info), damage)
+	}
+	return nil
+}
+
+func (s *session) mergeOld(ctx context.Context, entries []store.Entry, closed []store.Snapshot) error {
+	m, err := s.store.Merge(ctx, 0, entries, closed, s.cfg.Now())
+	if err != nil {
+		return fmt.Errorf("merge an earlier snapshot: %w", err)
+	}
+	s.sum.Items.New += m.New
+	s.sum.Items.Updated += m.Updated
+	s.recovered += m.Applied
+	s.logFailed(m)
+	return nil
+}
+
+func (s *session) logFailed(m store.Merged) {
+	for _, f := range m.Failed {
+		s.cfg.Log.Warn("a feed's data cannot be stored", slog.Int64("feed", f.FeedID), slog.Any("error", f.Err))
+	}
+}
+
+func decode(line state.Line) (store.Entry, error) {
+	e := store.Entry{FeedID: line.Feed, URL: line.URL, Token: line.Token}
+	if err := json.Unmarshal(line.Data, &e.Result); err != nil {
+		return e, fmt.Errorf("the result of feed %d: %w", line.Feed, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,269 @@
+package crawl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"crawl/crawl/fetch"
+	"crawl/state"
+	"crawl/store"
+)
+
+// Causes that end a run before its work is done.
+var (
+	errKilled   = errors.New("the kill flag is up")
+	errDeadline = errors.New("the deadline is reached")
+	errOutage   = errors.New("the network looks down")
+	errLeases   = errors.New("the process was stopped for longer than its leases last")
+)
+
+// Run is the hourly run. The error is for what is not an outcome: disk, database, wrong use.
+func Run(ctx context.Context, cfg Config, o RunOptions) (Summary, error) {
+	s, err := begin(ctx, cfg, kindRun)
+	if err != nil {
+		return Summary{}, err
+	}
+	if s.lock == nil {
+		return s.sum, nil
+	}
+	s.options = o
+	err = s.hourly(ctx)
+	return s.finish(err)
+}
+
+// finish lets go and rounds off the summary.
+func (s *session) finish(err error) (Summary, error) {
+	err = errors.Join(err, s.end())
+	s.sum.Seconds = s.cfg.Now().Sub(s.start).Seconds()
+	return s.sum, err
+}
+
+func (s *session) hourly(ctx context.Context) error {
+	old, err := s.recover(ctx)
+	if err != nil {
+		return err
+	}
+	if len(s.options.Feeds) > 0 || s.options.Failed {
+		return s.someFeeds(ctx)
+	}
+	flag, err := s.dir.Flag()
+	if err = s.ignoreDamage(err); err != nil {
+		return err
+	}
+	if flag != nil && flag.Hour.Equal(s.hour) {
+		s.forced = flag.Forced
+	}
+	if s.options.Force {
+		s.forced = s.start
+	}
+	return s.wholeHour(ctx, old)
+}
+
+// wholeHour does what is left of the hour: the categories that are not done, then the steps that are due.
+func (s *session) wholeHour(ctx context.Context, old found) error {
+	cats, err := s.unfinished(ctx, old)
+	if err != nil {
+		return err
+	}
+	steps, err := s.dueSteps(ctx, s.sum.Categories.Skipped > 0 || len(cats) > 0)
+	if err != nil {
+		return err
+	}
+	if len(cats) == 0 && len(steps) == 0 {
+		if s.recovered == 0 {
+			s.sum.Reason = "all is done"
+			return s.lowerFlag()
+		}
+	}
+	return s.record(ctx, func(ctx context.Context) error {
+		return s.fetchAll(ctx, cats)
+	})
+}
+
+// record surrounds work with what tells others of it: the flag, the row in runs, the kill watch, the steps that follow.
+func (s *session) record(ctx context.Context, work func(context.Context) error) error {
+	var err error
+	if s.run, err = s.store.StartRun(ctx, store.Run{Host: s.dir.ID, Kind: s.kind, Hour: s.hour, StartedAt: s.start}); err != nil {
+		return err
+	}
+	s.sum.Run = &s.run
+	s.cfg.point("run-started")
+	if err = s.raiseFlag(); err != nil {
+		return err
+	}
+	watched, stop := s.watch(ctx)
+	defer stop(nil)
+	err = work(watched)
+	if err == nil || errors.Is(err, errDeadline) && s.kind == kindHalfCheck {
+		stepCtx := watched
+		if err != nil { // the half-check's deadline ends the fetching, not the steps
+			var stopSteps context.CancelCauseFunc
+			stepCtx, stopSteps = s.watchKill(ctx)
+			defer stopSteps(nil)
+			err = nil
+		}
+		err = errors.Join(err, s.steps(stepCtx))
+	}
+	return s.close(context.WithoutCancel(ctx), err)
+}
+
+// close gives the run its outcome. What is an outcome is no error.
+func (s *session) close(ctx context.Context, err error) error {
+	s.sum.Outcome, s.sum.Reason, err = judgeEnd(err)
+	outcome := s.sum.Outcome
+	if err != nil {
+		outcome = "error"
+	}
+	run := store.Run{
+		ID: s.run, Host: s.dir.ID, Kind: s.kind, Hour: s.hour, StartedAt: s.start, FinishedAt: s.cfg.Now(),
+		Outcome: outcome, Counts: s.counts(),
+	}
+	err = errors.Join(err, s.store.FinishRun(ctx, run))
+	s.cfg.point("run-finished")
+	if err != nil {
+		return err
+	}
+	if err := s.keepSeq(ctx); err != nil {
+		return err
+	}
+	if s.sum.Outcome == Done {
+		return s.lowerFlag()
+	}
+	return nil
+}
+
+// judgeEnd tells the outcomes from the errors.
+func judgeEnd(err error) (outcome, reason string, rest error) {
+	switch {
+	case err == nil:
+		return Done, "", nil
+	case errors.Is(err, errOutage):
+		return Outage, "our own network looks down: nothing was counted against the feeds; the half-check tries again", nil
+	case errors.Is(err, errDeadline):
+		return Unfinished, "the deadline is reached; the half-check goes on", nil
+	case errors.Is(err, errLeases):
+		return Unfinished, errLeases.Error() + "; the next run goes on", nil
+	case errors.Is(err, errKilled):
+		return Killed, "stopped by the kill flag", nil
+	case errors.Is(err, context.Canceled):
+		return Killed, "stopped by a signal", nil
+	}
+	return Unfinished, "", err
+}
+
+// whole tells whether this is the hour's run, and not one of some categories or feeds.
+func (s *session) whole() bool {
+	return len(s.options.Categories) == 0 && len(s.options.Feeds) == 0 && !s.options.Failed
+}
+
+// raiseFlag says on disk that a run of a whole hour has begun.
+func (s *session) raiseFlag() error {
+	if !s.whole() {
+		return nil
+	}
+	options, err := json.Marshal(kept{Refetch: s.options.Refetch, MaxFeeds: s.options.MaxFeeds})
+	if err != nil {
+		return err
+	}
+	return s.dir.SetFlag(state.Flag{
+		Run: s.run, Hour: s.hour, Kind: s.kind, Started: s.start, Forced: s.forced, Options: options,
+	})
+}
+
+// kept is what the flag remembers of a run's options for the half-check that resumes it; the forced start has its own field.
+type kept struct {
+	Refetch  bool `json:"refetch,omitempty"`
+	MaxFeeds int  `json:"max_feeds,omitempty"`
+}
+
+func (s *session) lowerFlag() error {
+	if !s.whole() {
+		return nil
+	}
+	return s.dir.ClearFlag()
+}
+
+// watch ends its context, with the cause, when the kill flag goes up or the deadline is reached.
+func (s *session) watch(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, stop := s.watchKill(ctx)
+	if s.options.Deadline > 0 {
+		timer := time.AfterFunc(s.options.Deadline, func() { stop(errDeadline) })
+		context.AfterFunc(ctx, func() { timer.Stop() })
+	}
+	return ctx, stop
+}
+
+func (s *session) watchKill(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, stop := context.WithCancelCause(ctx)
+	go func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			if s.dir.Killed() {
+				stop(errKilled)
+				return
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return ctx, stop
+}
+
+// fetchAll fetches categories with a pool of their own.
+func (s *session) fetchAll(ctx context.Context, cats []*category) error {
+	if len(cats) == 0 {
+		return nil
+	}
+	client, err := fetch.New(s.cfg.Fetch)
+	if err != nil {
+		return err
+	}
+	s.client = client
+	tasks, rest, err := s.choose(ctx, cats)
+	if err != nil {
+		return err
+	}
+	s.cfg.Log.Info("begin", slog.Int64("run", s.run), slog.Time("hour", s.hour), slog.Int("categories", len(cats)), slog.Int("feeds", len(tasks)))
+	return newPool(s, cats).run(ctx, tasks, rest)
+}
+
+// someFeeds fetches feeds that were named, or those that fail: no flag, no snapshots, results are merged as they come.
+func (s *session) someFeeds(ctx context.Context) error {
+	ids, err := s.named(ctx)
+	if err != nil || len(ids) == 0 {
+		s.sum.Reason = "no such feeds"
+		return err
+	}
+	return s.record(ctx, func(ctx context.Context) error {
+		return s.fetchAll(ctx, []*category{{loose: true, Category: store.Category{Name: "feeds"}, had: map[int64]bool{}, ids: ids}})
+	})
+}
+
+// named gives the ids of the feeds that the options name.
+func (s *session) named(ctx context.Context) ([]int64, error) {
+	var ids []int64
+	for _, ref := range s.options.Feeds {
+		f, err := s.store.FindFeed(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, f.ID)
+	}
+	if s.options.Failed {
+		feeds, err := s.store.Feeds(ctx, store.Filter{Failing: true})
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range feeds {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids, nil
+}

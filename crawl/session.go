@@ -1,0 +1,183 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"crawl/crawl/fetch"
+	"crawl/state"
+	"crawl/store"
+)
+
+// session is one invocation that holds the run lock.
+type session struct {
+	cfg     Config
+	kind    string
+	start   time.Time
+	hour    time.Time
+	options RunOptions
+	forced  time.Time // the forced start that decides which snapshots count; zero: none
+
+	dir    *state.Dir
+	lock   *state.Lock
+	store  *store.Store
+	client *fetch.Client
+	epoch  int64
+	run    int64 // row in runs; 0 until there is one
+	beat   beat
+	sum    Summary
+
+	recovered int // results of earlier snapshots that were merged
+	answers   int // HTTP responses, whatever their status
+}
+
+// begin opens the directory, takes the lock and opens the database. A session without lock has found another process at work,
+// and its summary says so.
+func begin(ctx context.Context, cfg Config, kind string) (*session, error) {
+	s := &session{cfg: cfg, kind: kind, start: cfg.Now(), hour: cfg.hour()}
+	s.sum = Summary{Kind: kind, Hour: s.hour, Outcome: Nothing}
+	var err error
+	if s.dir, err = openDir(cfg); err != nil {
+		return nil, err
+	}
+	if kind == kindHalfCheck && s.killFlag() {
+		return s, nil
+	}
+	if err = s.checkStartMinute(); err != nil {
+		return nil, err
+	}
+	var holder *state.Holder
+	if s.lock, holder, err = s.acquire(ctx); err != nil {
+		return nil, err
+	}
+	if s.lock == nil {
+		s.sum.Outcome, s.sum.Holder = Running, holder
+		s.sum.Reason = fmt.Sprintf("process %d works on this hour since %s", holder.PID, holder.Since.Format(time.RFC3339))
+		return s, nil
+	}
+	if err = s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.end())
+	}
+	return s, nil
+}
+
+// killFlag tells whether the kill flag is up, and keeps why nothing will be done.
+func (s *session) killFlag() bool {
+	if !s.dir.Killed() {
+		return false
+	}
+	s.sum.Reason = "the kill flag is up; the next crawl run clears it"
+	if k, err := s.dir.Kill(); err == nil && k != nil {
+		s.sum.Reason = fmt.Sprintf("the kill flag is up since %s; the next crawl run clears it", k.At.Format(time.RFC3339))
+	}
+	return true
+}
+
+// open does what needs the lock but no decision.
+func (s *session) open(ctx context.Context) error {
+	if s.kind == kindRun {
+		if err := s.dir.ClearKill(); err != nil {
+			return err
+		}
+	}
+	if err := s.keepStartMinute(); err != nil {
+		return err
+	}
+	var err error
+	if s.store, err = openDatabase(ctx, s.cfg, s.dir, true); err != nil {
+		return err
+	}
+	seen, err := s.dir.HighestSeq()
+	if err != nil {
+		return err
+	}
+	renewed, err := s.store.RenewEpoch(ctx, seen)
+	if err != nil {
+		return err
+	}
+	if s.epoch, err = s.store.Epoch(ctx); err != nil {
+		return err
+	}
+	if renewed {
+		s.cfg.Log.Warn("the database has fewer changes than this directory has seen: it was put back from a backup; a new epoch begins",
+			slog.Int64("epoch", s.epoch), slog.Int64("seen", seen))
+		return s.keepSeq(ctx)
+	}
+	return nil
+}
+
+func (s *session) keepSeq(ctx context.Context) error {
+	seq, err := s.store.HighestSeq(ctx)
+	if err != nil {
+		return err
+	}
+	return s.dir.KeepHighestSeq(seq)
+}
+
+// checkStartMinute refuses another start minute while work of the old one is unfinished: its hours are other hours.
+func (s *session) checkStartMinute() error {
+	kept, err := s.dir.StartMinute()
+	if err != nil || kept < 0 || kept == s.cfg.Settings.StartMinute {
+		return err
+	}
+	flag, err := s.dir.Flag()
+	if err != nil || flag == nil {
+		return s.ignoreDamage(err)
+	}
+	return &UsageError{
+		Text: fmt.Sprintf("the start minute of %s is %d, and a run of it is unfinished", s.dir.Path, kept),
+		Hint: fmt.Sprintf("finish it with crawl half-check --start-minute %d, then change the minute", kept),
+	}
+}
+
+func (s *session) keepStartMinute() error {
+	kept, err := s.dir.StartMinute()
+	if err != nil || kept == s.cfg.Settings.StartMinute {
+		return err
+	}
+	return s.dir.KeepStartMinute(s.cfg.Settings.StartMinute)
+}
+
+// ignoreDamage logs that a file of the directory was damaged and set aside; anything else is returned.
+func (s *session) ignoreDamage(err error) error {
+	var damaged *state.DamagedError
+	if errors.As(err, &damaged) {
+		s.cfg.Log.Warn("a damaged file was set aside", slog.String("file", damaged.Path), slog.String("reason", damaged.Reason))
+		return nil
+	}
+	return err
+}
+
+// end lets go of everything. Ending twice is harmless.
+func (s *session) end() error {
+	var err error
+	if s.client != nil {
+		s.client.Close()
+	}
+	if s.store != nil {
+		err = s.store.Close()
+	}
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Unlock())
+	}
+	s.client, s.store, s.lock = nil, nil, nil
+	return err
+}
+
+func (s *session) owner() string { return s.dir.ID + "/" + strconv.FormatInt(s.run, 10) }
+
+// holder is what the lock file says of this session.
+func (s *session) holder() state.Holder {
+	done, total, phase, progress := s.beat.read()
+	if progress.IsZero() {
+		progress = s.start
+	}
+	return state.Holder{
+		Run: s.run, Kind: s.kind, Hour: s.hour, Since: s.start,
+		Phase: phase, Progress: progress, Done: done, Total: total,
+	}
+}

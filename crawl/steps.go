@@ -1,0 +1,100 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"crawl/store"
+)
+
+// step is one thing to do after the merge. It is safe to repeat; that it was done is recorded when it has ended well.
+type step struct {
+	name string
+	// once: it is due once an hour of whole runs. Otherwise due decides.
+	once bool
+	due  func(ctx context.Context, last store.Step) (bool, error)
+	// run returns the highest seq that it has dealt with, 0 if that means nothing to it.
+	run func(ctx context.Context, last store.Step) (seq int64, err error)
+}
+
+// afterMerge lists the steps in their order.
+func (s *session) afterMerge() []step {
+	return []step{
+		{name: "hook", due: s.hookDue, run: s.hook},
+		{name: "optimize", once: true, run: func(ctx context.Context, _ store.Step) (int64, error) {
+			return 0, s.store.Optimize(ctx)
+		}},
+	}
+}
+
+// dueSteps gives the steps that are due. Without any category of this hour none is.
+func (s *session) dueSteps(ctx context.Context, any bool) ([]step, error) {
+	if !any {
+		return nil, nil
+	}
+	var out []step
+	for _, st := range s.afterMerge() {
+		last, err := s.store.LastStep(ctx, s.dir.ID, st.name)
+		if err != nil {
+			return nil, err
+		}
+		due := st.once && s.whole() && !last.Hour.Equal(s.hour)
+		if !st.once {
+			if due, err = st.due(ctx, last); err != nil {
+				return nil, err
+			}
+		}
+		if due {
+			out = append(out, st)
+		}
+	}
+	return out, nil
+}
+
+// steps runs those that are due. One that fails is logged and does not stop the others; the half-check repeats it.
+func (s *session) steps(ctx context.Context) error {
+	due, err := s.dueSteps(context.WithoutCancel(ctx), true)
+	if err != nil {
+		return err
+	}
+	for _, st := range due {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		s.beat.step(st.name, s.beat.done, s.beat.total, s.cfg.Now())
+		if err := s.lock.Note(s.holder()); err != nil {
+			return err
+		}
+		err := s.step(ctx, st)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, errStepFailed):
+			s.cfg.Log.Warn("a step after the merge failed; the half-check repeats it", slog.String("step", st.name), slog.Any("error", err))
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// errStepFailed marks a failure of the step itself, not of its record.
+var errStepFailed = errors.New("step failed")
+
+func (s *session) step(ctx context.Context, st step) error {
+	last, err := s.store.LastStep(context.WithoutCancel(ctx), s.dir.ID, st.name)
+	if err != nil {
+		return err
+	}
+	s.cfg.point("step-before-" + st.name)
+	seq, err := st.run(ctx, last)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errStepFailed, err)
+	}
+	s.cfg.point("step-after-" + st.name)
+	return s.store.FinishStep(context.WithoutCancel(ctx), store.Step{
+		Host: s.dir.ID, Hour: s.hour, Name: st.name, FinishedAt: s.cfg.Now(), Seq: seq,
+	})
+}

@@ -1,0 +1,88 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"crawl/state"
+)
+
+// The kinds of work that hold the run lock.
+const (
+	kindRun       = "run"
+	kindHalfCheck = "half-check"
+	kindMigration = "migration"
+)
+
+// lockWait is how long the lock may stay held after its holder is gone.
+const lockWait = 10 * time.Second
+
+// acquire takes the run lock, from a holder that has been overtaken or that stalls if need be. A nil lock without error means
+// that another process rightly works: it is returned.
+func (s *session) acquire(ctx context.Context) (*state.Lock, *state.Holder, error) {
+	lock, holder, err := s.tryLock()
+	if err != nil || lock != nil {
+		return lock, nil, err
+	}
+	if holder.Kind == kindMigration {
+		return s.waitForLock(ctx, holder, migrationWait)
+	}
+	why := s.overtaken(holder)
+	if why == "" {
+		return nil, holder, nil
+	}
+	s.cfg.Log.Info("take over", slog.String("why", why), slog.Int("pid", holder.PID), slog.Time("since", holder.Since))
+	err = holder.Terminate(ctx, s.cfg.Settings.TakeoverWait)
+	if err != nil && !errors.Is(err, state.ErrStranger) {
+		return nil, nil, fmt.Errorf("end the process %d, which holds the lock of %s: %w", holder.PID, s.dir.Path, err)
+	}
+	lock, holder, err = s.waitForLock(ctx, holder, lockWait)
+	if err == nil && lock == nil {
+		err = fmt.Errorf("the lock of %s is still held (process %d)", s.dir.Path, holder.PID)
+	}
+	return lock, holder, err
+}
+
+// overtaken says why the holder's right to the lock has ended, "" if it has not.
+func (s *session) overtaken(h *state.Holder) string {
+	now := s.cfg.Now()
+	switch {
+	case h.Hour.IsZero(): // it has only just begun
+		return ""
+	case h.Hour.Before(s.hour):
+		return "its hour is over"
+	case h.Hour.Equal(s.hour) && s.kind == kindHalfCheck && now.Sub(h.Progress) > s.cfg.Settings.StallAfter:
+		return "no progress for " + now.Sub(h.Progress).Round(time.Second).String()
+	}
+	return ""
+}
+
+func (s *session) tryLock() (*state.Lock, *state.Holder, error) {
+	lock, err := s.dir.Lock(s.holder())
+	var held *state.HeldError
+	if errors.As(err, &held) {
+		return nil, &held.Holder, nil
+	}
+	return lock, nil, err
+}
+
+// waitForLock tries until the lock is free or the wait is over; then it gives the last holder.
+func (s *session) waitForLock(ctx context.Context, last *state.Holder, wait time.Duration) (*state.Lock, *state.Holder, error) {
+	deadline := time.Now().Add(wait)
+	for time.Now().Before(deadline) {
+		lock, holder, err := s.tryLock()
+		if err != nil || lock != nil {
+			return lock, nil, err
+		}
+		last = holder
+		select {
+		case <-ctx.Done():
+			return nil, last, context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil, last, nil
+}

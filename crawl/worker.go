@@ -1,0 +1,172 @@
+package crawl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"crawl/crawl/feed"
+	"crawl/crawl/fetch"
+	"crawl/store"
+)
+
+// errNotSent keeps a request from going out: the run is ending, the lease has passed, or the domain asked for quiet.
+var errNotSent = errors.New("not sent")
+
+// quietDomains are the registrable domains that answered 429: they get no more requests in this run.
+type quietDomains struct {
+	mu      sync.Mutex
+	domains map[string]bool
+	fresh   atomic.Bool
+}
+
+func (q *quietDomains) add(domain string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.domains == nil {
+		q.domains = map[string]bool{}
+	}
+	if !q.domains[domain] {
+		q.domains[domain] = true
+		q.fresh.Store(true)
+	}
+}
+
+func (q *quietDomains) has(domain string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.domains[domain]
+}
+
+func (q *quietDomains) any() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.domains) > 0
+}
+
+// news tells once that domains were added.
+func (q *quietDomains) news() bool { return q.fresh.Swap(false) }
+
+// fetch makes one claimed task's request, reads the answer, and works out what it means. It never fails: each feed fails alone.
+func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
+	f := &finished{task: t, claim: c}
+	f.event = event{
+		start: p.s.cfg.Now(), healthy: c.ConsecutiveFailures == 0, worked: !c.LastSuccessAt.IsZero(),
+	}
+	sent, hush := false, false
+	req := p.s.request(c)
+	req.Before = func() error {
+		hush = !sent && p.quiet.any() && p.quiet.has(t.registrable())
+		if ctx.Err() != nil || !p.leases.valid() || hush {
+			return errNotSent
+		}
+		sent = true
+		return nil
+	}
+	resp, err := p.s.client.Get(ctx, req)
+	defer resp.Release()
+	f.at = p.s.cfg.Now()
+	switch {
+	case hush:
+		f.what = deferred
+	case err != nil && (ctx.Err() != nil || errors.Is(err, errNotSent)):
+		if f.what = unsent; sent {
+			f.what = cut
+		}
+	default:
+		p.finish(ctx, f, resp, err)
+	}
+	return f
+}
+
+// finish reads the answer and works out the outcome.
+func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, err error) {
+	p.s.cfg.point("fetched")
+	o := &observation{claim: f.claim, resp: resp, err: err, at: f.at, hour: p.s.hour}
+	if err == nil {
+		if failure := resp.Failure(); failure != nil {
+			o.err = failure
+		} else if resp.Status != http.StatusNotModified {
+			p.read(ctx, o)
+		}
+		f.reqs = resp.Requests
+	}
+	if o.doc != nil && o.doc.Whole {
+		f.whole = o.doc.Why
+	}
+	f.result = p.s.cfg.Settings.outcome(o)
+	f.event = describeEvent(f.event, o)
+	if f.event.domain == "" && (f.event.silent || f.event.notAFeed) {
+		f.event.domain = f.task.registrable()
+	}
+	if resp != nil && resp.Status == http.StatusTooManyRequests {
+		p.quiet.add(f.task.registrable())
+	}
+	if !f.task.cat.loose {
+		f.data, err = json.Marshal(&f.result)
+		if err != nil { // no value of a result is without JSON
+			panic(err)
+		}
+	}
+}
+
+// request is the conditional GET for a feed.
+func (s *session) request(c *store.Claim) fetch.Request {
+	r := fetch.Request{
+		URL: c.URL, User: c.Settings.User, Password: c.Settings.Password, Header: c.Settings.Header,
+		UserAgent: c.Settings.UserAgent, Proxy: c.Settings.Proxy, Insecure: c.Settings.Insecure,
+	}
+	if !s.options.Refetch {
+		r.ETag, r.ValidatorsURL = c.ETag, c.ValidatorsURL
+		if fetch.SendableLastModified(c.LastModified, c.LastSuccessAt) {
+			r.LastModified = c.LastModified
+		}
+	}
+	return r
+}
+
+// read reads a body, on as many at once as there are cores. The same body as last time is not parsed.
+func (p *pool) read(ctx context.Context, o *observation) {
+	p.parsing <- struct{}{}
+	defer func() { <-p.parsing }()
+	d := feed.Document{Body: o.resp.Body, ContentType: o.resp.ContentType, URL: o.resp.URL, Rule: o.claim.KeyRule}
+	if o.resp.Truncated == "" {
+		o.body = feed.BodyHash(d)
+		if o.same = o.claim.BodyHash != 0 && o.body == o.claim.BodyHash; o.same {
+			return
+		}
+	}
+	if o.claim.HasDocument {
+		var err error
+		if d.Memory, err = p.s.store.Document(context.WithoutCancel(ctx), o.claim.ID); err != nil {
+			d.Memory = nil // everything is read anew: slower, and right
+		}
+	}
+	o.doc, o.err = feed.Read(context.WithoutCancel(ctx), d)
+	if cut := o.resp.Truncated; cut != "" && (o.err != nil || o.doc.Count == 0) {
+		o.doc, o.err = nil, &feed.Error{Kind: feed.KindTruncated, Text: "the document did not arrive whole: " + cut}
+	}
+}
+
+// describeEvent tells the outage rule what it needs to know of an observation.
+func describeEvent(e event, o *observation) event {
+	e.end = o.at
+	var fe *fetch.Error
+	var re *feed.Error
+	switch {
+	case o.resp != nil:
+		e.answered, e.allowed = true, o.resp.AllowedNet
+		e.read = o.err == nil
+		e.notAFeed = errors.As(o.err, &re) && re.Kind == feed.KindNotAFeed
+	case errors.As(o.err, &fe):
+		e.answered, e.allowed, e.local = fe.Answered, fe.AllowedNet, fe.Local
+		switch fe.Kind {
+		case fetch.KindDNS, fetch.KindConnect, fetch.KindTLS, fetch.KindTimeout:
+			e.silent = !fe.Answered
+		}
+	}
+	return e
+}

@@ -1,0 +1,125 @@
+package state
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// temporary begins the name of every file that is not yet what it will be.
+const temporary = ".tmp-"
+
+// writeFile replaces a file as a whole, atomically and durably (0600). After an error the new content may be there or
+// not, but never a part of it.
+//
+// Commands beside a run write too, and the run's start sweeps temporaries: one that was swept away is written again.
+func writeFile(path string, data []byte) error {
+	var err error
+	for range 3 {
+		if err = tryWriteFile(path, data); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err != nil {
+		return explain("write "+path, err)
+	}
+	return nil
+}
+
+func tryWriteFile(path string, data []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), temporary+"*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // after the rename there is nothing left of that name
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// removeFile removes a file durably. A missing one is fine.
+func removeFile(path string) error {
+	err := os.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		return explain("remove "+path, err)
+	}
+	return nil
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
+
+// sweep removes what a crash left behind: temporaries, and parts that a power cut left without a whole header, which
+// hold nothing. Only the holder of the run lock may, for nobody else writes parts.
+func (d *Dir) sweep() {
+	for _, dir := range []string{d.Path, d.snapshots()} {
+		entries, _ := os.ReadDir(dir)
+		for _, entry := range entries {
+			path := filepath.Join(dir, entry.Name())
+			if strings.HasPrefix(entry.Name(), temporary) || dir != d.Path && strings.HasSuffix(path, partExt) && void(path) {
+				os.Remove(path)
+			}
+		}
+	}
+}
+
+// aside moves a file to snapshots/bad/ under a name that is not taken, and returns that. A missing file is fine.
+func (d *Dir) aside(path string) (string, error) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	bad := filepath.Join(d.snapshots(), "bad")
+	if err := os.MkdirAll(bad, 0o700); err != nil {
+		return "", err
+	}
+	target := filepath.Join(bad, filepath.Base(path)+"-"+strings.ToLower(rand.Text()[:8]))
+	if err := os.Rename(path, target); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return target, nil
+}
+
+// explain wraps an error with what was being done and, where the reader can do something, what that is.
+func explain(doing string, err error) error {
+	var remedy string
+	switch {
+	case errors.Is(err, syscall.EROFS):
+		remedy = "the file system is read-only: make it writable, or choose another directory with --dir"
+	case errors.Is(err, fs.ErrPermission):
+		remedy = "make it accessible to this user, or choose another directory with --dir"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		remedy = "make room, then run again: nothing that was stored is lost"
+	default:
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return fmt.Errorf("%s: %w; %s", doing, err, remedy)
+}

@@ -1,0 +1,66 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+const flagName = "run.json"
+
+// Flag is run.json: a run of a whole hour began and has not finished.
+type Flag struct {
+	Run     int64           `json:"run"`
+	Hour    time.Time       `json:"hour"`
+	Kind    string          `json:"kind"`
+	Started time.Time       `json:"started"`
+	Forced  time.Time       `json:"forced,omitzero"` // the last forced start of this hour; zero: none
+	Options json.RawMessage `json:"options,omitempty"`
+}
+
+// Flag returns nil, nil when there is none; a damaged one is moved aside and reported as *DamagedError once.
+func (d *Dir) Flag() (*Flag, error) {
+	path := d.file(flagName)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain("read flag", err)
+	}
+	var f Flag
+	err = json.Unmarshal(data, &f)
+	if err == nil && f.Hour.IsZero() {
+		err = errors.New("no hour")
+	}
+	if err != nil {
+		return nil, d.reject(&DamagedError{Path: path, Reason: "not a flag: " + err.Error()})
+	}
+	return &f, nil
+}
+
+// SetFlag puts the flag up, or replaces it.
+func (d *Dir) SetFlag(f Flag) error {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return fmt.Errorf("encode flag: %w", err)
+	}
+	if err := writeFile(d.file(flagName), append(data, '\n')); err != nil {
+		return err
+	}
+	d.point("flag-up")
+	return nil
+}
+
+// ClearFlag takes the flag down; it is no error if there is none.
+func (d *Dir) ClearFlag() error {
+	d.point("flag-before-down")
+	if err := removeFile(d.file(flagName)); err != nil {
+		return err
+	}
+	d.point("flag-after-down")
+	return nil
+}

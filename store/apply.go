@@ -1,0 +1,214 @@
+package store
+
+import "time"
+
+// current is what must be known of a feed's row before a result is applied to it.
+type current struct {
+	exists              bool
+	url                 string
+	leaseToken          int64
+	mergedToken         int64
+	keyRule             int
+	consecutiveFailures int
+	failedHour          time.Time
+	changedAt           time.Time
+}
+
+func (t *tx) current(feed int64) (c current, err error) {
+	err = t.query(`
+		SELECT url,
+		       lease_token,
+		       merged_token,
+		       key_rule,
+		       consecutive_failures,
+		       failed_hour,
+		       last_changed_at
+		FROM feeds
+		WHERE id = ?`,
+		func(r row) error {
+			c = current{
+				exists:              true,
+				url:                 r.text(0),
+				leaseToken:          r.int(1),
+				mergedToken:         r.int(2),
+				keyRule:             int(r.int(3)),
+				consecutiveFailures: int(r.int(4)),
+				failedHour:          r.time(5),
+				changedAt:           r.time(6),
+			}
+			return nil
+		}, feed)
+	return c, err
+}
+
+// takes says whether a result is applied: fencing is by token alone.
+func (c current) takes(e *Entry) bool {
+	return c.exists && c.url == e.URL && c.leaseToken == e.Token && c.mergedToken < e.Token
+}
+
+// apply merges one result, within a savepoint: items and their changes first, then positions, item hashes, and the feed's row.
+func (m *merge) apply(t *tx, e *Entry) error {
+	c, err := t.current(e.FeedID)
+	if err != nil {
+		return err
+	}
+	if !c.takes(e) {
+		return m.stale(t, e, c)
+	}
+	r, state := &e.Result, e.Result.Feed
+	if err := m.rekey(t, e, c); err != nil {
+		return err
+	}
+	batch := &batch{merge: m, tx: t, feed: e.FeedID, ids: map[string]int64{}}
+	if err := batch.store(r.Items); err != nil {
+		return err
+	}
+	if batch.added+batch.updated > 0 {
+		state.LastChangedAt = r.at(m.now)
+	}
+	if r.Ranked {
+		if err := t.position(e, batch.ids); err != nil {
+			return err
+		}
+	}
+	if len(r.Document) > 0 {
+		if err := t.writeDocument(e.FeedID, r.Document); err != nil {
+			return err
+		}
+	}
+	if state.URL != e.URL {
+		if err := m.redirect(t, e, &state); err != nil {
+			return err
+		}
+	}
+	if _, err := m.writeFeed(t, e, &state); err != nil {
+		return err
+	}
+	m.Applied++
+	m.New += batch.added
+	m.Updated += batch.updated
+	if state.Status == "stopped" {
+		m.Stopped++
+	}
+	return m.writeFetch(t, e, batch)
+}
+
+// at is when the result came.
+func (r *Result) at(now time.Time) time.Time {
+	if r.At.IsZero() {
+		return now
+	}
+	return r.At
+}
+
+// stale is a result that came too late: another process has claimed the feed since, a person has changed it, or the result was
+// merged before. It may still add items that are not stored; it touches nothing else.
+func (m *merge) stale(t *tx, e *Entry, c current) error {
+	m.Stale++
+	r := &e.Result
+	if !c.exists || c.url != e.URL || len(r.Items) == 0 || r.Feed.KeyRule == 0 {
+		return nil
+	}
+	if c.keyRule == 0 {
+		// The first items of this feed: whoever comes next must know by which rule their keys were made.
+		if err := t.run("UPDATE feeds SET key_rule = ? WHERE id = ?", int64(r.Feed.KeyRule), e.FeedID); err != nil {
+			return err
+		}
+	} else if c.keyRule != r.Feed.KeyRule {
+		return nil // keys of another rule would come in as new items
+	}
+	batch := &batch{merge: m, tx: t, feed: e.FeedID, ids: map[string]int64{}, onlyNew: true}
+	if err := batch.store(r.Items); err != nil {
+		return err
+	}
+	m.New += batch.added
+	return nil
+}
+
+// writeFeed writes the feed's row, guarded by the token, and ends its lease. It returns 0 if the guard did not hold.
+func (m *merge) writeFeed(t *tx, e *Entry, f *FeedState) (int64, error) {
+	var stopped time.Time
+	if f.Status == "stopped" {
+		stopped = e.Result.at(m.now)
+	}
+	return t.exec(`
+		UPDATE feeds
+		SET status = ?,
+		    stopped_reason = ?,
+		    stopped_at = ?,
+		    lease_owner = NULL,
+		    lease_boot = NULL,
+		    lease_until = NULL,
+		    merged_token = lease_token,
+		    last_fetched_at = ?,
+		    last_success_at = ?,
+		    last_changed_at = ?,
+		    next_fetch_at = ?,
+		    retry_after_until = ?,
+		    fetched_hour = ?,
+		    interval_seconds = ?,
+		    consecutive_failures = ?,
+		    failed_hour = ?,
+		    last_error = ?,
+		    last_error_kind = ?,
+		    last_error_at = ?,
+		    last_warning = ?,
+		    etag = ?,
+		    last_modified = ?,
+		    validators_url = ?,
+		    body_hash = ?,
+		    key_rule = coalesce(key_rule, ?),
+		    redirect_url = ?,
+		    redirect_seen = ?,
+		    redirect_since = ?,
+		    title = ?,
+		    site_url = ?,
+		    image_url = coalesce(?, image_url),
+		    language = coalesce(?, language),
+		    schedule = ?
+		WHERE id = ?
+		  AND lease_token = ?
+		  AND merged_token < lease_token
+		  AND url = ?`,
+		f.Status,
+		text(f.StoppedReason),
+		stamp(stopped),
+		stamp(f.LastFetchedAt),
+		stamp(f.LastSuccessAt),
+		stamp(f.LastChangedAt),
+		stamp(f.NextFetchAt),
+		stampUp(f.RetryAfterUntil),
+		stamp(f.FetchedHour),
+		number(int64(f.Interval/time.Second)),
+		int64(f.ConsecutiveFailures),
+		stamp(f.FailedHour),
+		text(f.LastError),
+		text(f.LastErrorKind),
+		stamp(f.LastErrorAt),
+		text(f.LastWarning),
+		text(f.ETag),
+		text(f.LastModified),
+		text(f.ValidatorsURL),
+		number(f.BodyHash),
+		number(f.KeyRule),
+		text(f.RedirectURL),
+		int64(f.RedirectSeen),
+		stamp(f.RedirectSince),
+		text(f.Title),
+		text(f.SiteURL),
+		text(f.ImageURL),
+		text(f.Language),
+		text(f.Schedule),
+		e.FeedID,
+		e.Token,
+		valid(f.URL))
+}
+
+// writeDocument stores the packed item hashes of the last document.
+func (t *tx) writeDocument(feed int64, hashes []byte) error {
+	return t.run(`
+		INSERT INTO documents (feed_id, item_hashes)
+		VALUES (?, ?)
+		ON CONFLICT (feed_id) DO UPDATE SET item_hashes = excluded.item_hashes`,
+		feed, hashes)
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Uncategorized is the category of feeds outside any folder.
+const Uncategorized = "Uncategorized"
+
+// Category is a named group of feeds.
+type Category struct {
+	ID                              int64
+	Name                            string
+	Ranked                          bool
+	Feeds, Active, Stopped, Failing int
+	// Oldest is the oldest last_attempt_at of its active feeds; zero if one was never tried.
+	Oldest time.Time
+	// DueAtOnce counts active feeds whose next_fetch_at is NULL.
+	DueAtOnce int
+}
+
+// Categories lists all categories by name.
+func (s *Store) Categories(ctx context.Context) (categories []Category, err error) {
+	err = s.view(ctx, func(t *tx) error {
+		categories, err = t.categories()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list categories: %w", err)
+	}
+	return categories, nil
+}
+
+func (t *tx) categories() (categories []Category, err error) {
+	err = t.query(`
+		SELECT c.id,
+		       c.name,
+		       c.ranked,
+		       count(f.id),
+		       count(*) FILTER (WHERE f.status = 'active'),
+		       count(*) FILTER (WHERE f.status = 'stopped'),
+		       count(*) FILTER (WHERE f.status = 'active' AND f.consecutive_failures > 0),
+		       count(*) FILTER (WHERE f.status = 'active' AND f.last_attempt_at IS NULL),
+		       min(f.last_attempt_at) FILTER (WHERE f.status = 'active'),
+		       count(*) FILTER (WHERE f.status = 'active' AND f.next_fetch_at IS NULL)
+		FROM categories c
+		LEFT JOIN feeds f ON f.category_id = c.id
+		GROUP BY c.id
+		ORDER BY c.name`,
+		func(r row) error {
+			c := Category{
+				ID:        r.int(0),
+				Name:      r.text(1),
+				Ranked:    r.bool(2),
+				Feeds:     int(r.int(3)),
+				Active:    int(r.int(4)),
+				Stopped:   int(r.int(5)),
+				Failing:   int(r.int(6)),
+				DueAtOnce: int(r.int(9)),
+			}
+			if r.int(7) == 0 {
+				c.Oldest = r.time(8)
+			}
+			categories = append(categories, c)
+			return nil
+		})
+	return categories, err
+}
+
+// FindCategory finds a category by name; *NotFoundError with the nearest one.
+func (s *Store) FindCategory(ctx context.Context, name string) (Category, error) {
+	all, err := s.Categories(ctx)
+	if err != nil {
+		return Category{}, err
+	}
+	names := make([]string, len(all))
+	for i, c := range all {
+		if c.Name == name {
+			return c, nil
+		}
+		names[i] = c.Name
+	}
+	return Category{}, &NotFoundError{"category", name, nearest(name, names)}
+}
+
+// noCategory says that there is no category of this name, with the nearest one.
+func (t *tx) noCategory(name string) error {
+	var names []string
+	err := t.query("SELECT name FROM categories", func(r row) error {
+		names = append(names, r.text(0))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return &NotFoundError{"category", name, nearest(name, names)}
+}
+
+// categoryID returns the id of a category, which is created if it is missing. "" is Uncategorized.
+func (t *tx) categoryID(name string) (int64, error) {
+	if name == "" {
+		name = Uncategorized
+	}
+	name = valid(name)
+	id, err := t.one("SELECT id FROM categories WHERE name = ?", name)
+	if err != nil || id != 0 {
+		return id, err
+	}
+	return t.one("INSERT INTO categories (name) VALUES (?) RETURNING id", name)
+}
+
+// SetRanked makes a category ranked or not; it is created if it is missing.
+func (s *Store) SetRanked(ctx context.Context, name string, ranked bool) error {
+	err := s.update(ctx, func(t *tx) error {
+		id, err := t.categoryID(name)
+		if err != nil {
+			return err
+		}
+		return t.run("UPDATE categories SET ranked = ? WHERE id = ?", truth(ranked), id)
+	})
+	if err != nil {
+		return fmt.Errorf("set category %q: %w", name, err)
+	}
+	return nil
+}
+
+// RenameCategory gives a category another name. *NotFoundError; ErrExists if another one has that name.
+func (s *Store) RenameCategory(ctx context.Context, old, name string) error {
+	if name == "" {
+		return fmt.Errorf("rename category %q: the new name is empty", old)
+	}
+	err := s.update(ctx, func(t *tx) error {
+		id, err := t.one("SELECT id FROM categories WHERE name = ?", name)
+		if err != nil {
+			return err
+		}
+		if id != 0 && name != old {
+			return fmt.Errorf("a category %q is %w", name, ErrExists)
+		}
+		n, err := t.exec("UPDATE categories SET name = ? WHERE name = ?", valid(name), old)
+		if err == nil && n == 0 {
+			return t.noCategory(old)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("rename category %q: %w", old, err)
+	}
+	return nil
+}
+
+// RemoveCategory removes an empty category; feeds in it are an error that counts them.
+func (s *Store) RemoveCategory(ctx context.Context, name string) error {
+	err := s.update(ctx, func(t *tx) error {
+		id, err := t.one("SELECT id FROM categories WHERE name = ?", name)
+		if err != nil {
+			return err
+		}
+		if id == 0 {
+			return t.noCategory(name)
+		}
+		feeds, err := t.one("SELECT count(*) FROM feeds WHERE category_id = ?", id)
+		if err != nil {
+			return err
+		}
+		if feeds > 0 {
+			return fmt.Errorf("it still has %d feeds; move or remove them first", feeds)
+		}
+		if err := t.run("DELETE FROM merged WHERE category_id = ?", id); err != nil {
+			return err
+		}
+		return t.run("DELETE FROM categories WHERE id = ?", id)
+	})
+	if err != nil {
+		return fmt.Errorf("remove category %q: %w", name, err)
+	}
+	return nil
+}

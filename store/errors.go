@@ -1,0 +1,83 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// States that callers branch on; wrapped with the path and what to do.
+var (
+	ErrNotOurs  = errors.New("not a crawl database")
+	ErrNewer    = errors.New("database is newer than this program")
+	ErrDamaged  = errors.New("database is damaged")
+	ErrOutdated = errors.New("database needs a migration") // Open without Migrate on an older or missing database
+	ErrBusy     = errors.New("database is locked by another program")
+	ErrFull     = errors.New("disk is full")
+	ErrNotFound = errors.New("not found")
+	ErrExists   = errors.New("already there")
+)
+
+// NotFoundError names what was asked for and the nearest match ("" if nothing is near). It is ErrNotFound.
+type NotFoundError struct{ What, Name, Nearest string }
+
+func (e *NotFoundError) Error() string {
+	if e.Nearest == "" {
+		return fmt.Sprintf("no %s %q", e.What, e.Name)
+	}
+	return fmt.Sprintf("no %s %q; the nearest is %q", e.What, e.Name, e.Nearest)
+}
+
+// Is makes a NotFoundError an ErrNotFound.
+func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
+
+// mapped gives a driver's error the meaning that callers branch on, by its code, once. Other errors pass as they are.
+func mapped(err error) error {
+	var e sqlite3.Error
+	if !errors.As(err, &e) || errors.Is(err, ErrBusy) || errors.Is(err, ErrFull) || errors.Is(err, ErrDamaged) {
+		return err
+	}
+	switch e.Code {
+	case sqlite3.ErrBusy, sqlite3.ErrLocked:
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	case sqlite3.ErrFull:
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	case sqlite3.ErrReadonly:
+		return fmt.Errorf("the file or its directory cannot be written: %w", err)
+	case sqlite3.ErrIoErr, sqlite3.ErrCantOpen:
+		if e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EDQUOT {
+			return fmt.Errorf("%w: %w", ErrFull, err)
+		}
+	}
+	return err
+}
+
+// hasCode says whether err is the driver's and has one of the codes.
+func hasCode(err error, codes ...sqlite3.ErrNo) bool {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, c := range codes {
+		if e.Code == c {
+			return true
+		}
+	}
+	return false
+}
+
+// isBusy says whether another program holds the lock that was asked for.
+func isBusy(err error) bool { return hasCode(err, sqlite3.ErrBusy, sqlite3.ErrLocked) }
+
+// isData says whether err lies in the data of one statement, so that undoing to a savepoint is enough. After any other error
+// SQLite may have rolled back the whole transaction.
+func isData(err error) bool {
+	return hasCode(err, sqlite3.ErrConstraint, sqlite3.ErrTooBig, sqlite3.ErrMismatch)
+}
+
+// isFeeds says whether err may lie in what one feed sent, so that the other feeds of a transaction deserve a new try without it.
+func isFeeds(err error) bool { return isData(err) || hasCode(err, sqlite3.ErrNomem) }

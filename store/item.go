@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+)
+
+// ItemRow is a stored item with its feed's URL and its last change.
+type ItemRow struct {
+	Seq        int64
+	Kind       string // new, updated, removed
+	Columns    []string
+	ID, FeedID int64
+	FeedURL    string
+	Item
+	FirstSeenAt, ChangedAt time.Time
+}
+
+// ItemFilter chooses items. After >= 0 with ByChange: changes above that seq, in order of seq; else newest first.
+type ItemFilter struct {
+	ByChange bool
+	After    int64
+	Since    time.Time // first_seen_at or changed_at not before
+	Category string
+	FeedID   int64
+	Limit    int
+}
+
+// Items yields items; a removed change has only Seq, Kind, ID and FeedID.
+//
+// With ByChange, an earlier change of an item that is gone by now is left out: its removal comes. The other changes carry the
+// item as it is now. With Category, removals of feeds that are gone themselves are left out, for they are in no category.
+func (s *Store) Items(ctx context.Context, f ItemFilter) iter.Seq2[ItemRow, error] {
+	return func(yield func(ItemRow, error) bool) {
+		err := s.view(ctx, func(t *tx) error {
+			query, args := f.query()
+			begun := false
+			err := t.query(query, func(r row) error {
+				begun = true
+				it, err := scanItem(r)
+				if err != nil {
+					return fmt.Errorf("item %d: %w", it.ID, err)
+				}
+				if !yield(it, nil) {
+					return errStop
+				}
+				return nil
+			}, args...)
+			if begun && isBusy(err) {
+				err = fmt.Errorf("interrupted: %v", err) // no new try from the beginning
+			}
+			return err
+		})
+		if err != nil {
+			yield(ItemRow{}, fmt.Errorf("read items: %w", err))
+		}
+	}
+}
+
+const itemRowColumns = `
+	i.id,
+	i.feed_id,
+	f.url,
+	i.key,
+	i.hash,
+	i.first_seen_at,
+	i.changed_at,
+	i.published_at,
+	i.updated_at,
+	i.guid,
+	i.url,
+	i.title,
+	i.author,
+	i.comments_url,
+	i.image_url,
+	i.language,
+	i.duration,
+	i.categories,
+	i.enclosures,
+	t.summary,
+	t.content`
+
+// query returns the statement for a filter, and its arguments.
+func (f ItemFilter) query() (string, []driver.Value) {
+	var where []string
+	var args []driver.Value
+	add := func(condition string, arg driver.Value) {
+		where, args = append(where, condition), append(args, arg)
+	}
+	from := `i.seq, c.kind, c.columns, i.id, i.feed_id,` + itemRowColumns + `
+		FROM items i
+		LEFT JOIN changes c ON c.seq = i.seq`
+	order, table := "i.id DESC", "i"
+	if f.ByChange {
+		from = `c.seq, c.kind, c.columns, c.item_id, c.feed_id,` + itemRowColumns + `
+		FROM changes c
+		LEFT JOIN items i ON i.id = c.item_id`
+		order, table = "c.seq", "c"
+		add("c.seq > ?", f.After)
+		where = append(where, "(i.id IS NOT NULL OR c.kind = 'removed')")
+	}
+	if !f.Since.IsZero() {
+		since := "i.changed_at >= ?"
+		if f.ByChange {
+			since = "c.at >= ?"
+		}
+		add(since, stampUp(f.Since))
+	}
+	if f.FeedID != 0 {
+		add(table+".feed_id = ?", f.FeedID)
+	}
+	if f.Category != "" {
+		add(table+`.feed_id IN (
+			SELECT m.id FROM feeds m JOIN categories g ON g.id = m.category_id WHERE g.name = ?)`, f.Category)
+	}
+	query := "SELECT " + from + `
+		LEFT JOIN feeds f ON f.id = i.feed_id
+		LEFT JOIN contents t ON t.item_id = i.id`
+	if len(where) > 0 {
+		query += "\nWHERE " + strings.Join(where, " AND ")
+	}
+	query += "\nORDER BY " + order
+	if f.Limit > 0 {
+		query, args = query+"\nLIMIT ?", append(args, int64(f.Limit))
+	}
+	return query, args
+}
+
+func scanItem(r row) (ItemRow, error) {
+	it := ItemRow{Seq: r.int(0), Kind: r.text(1), ID: r.int(3), FeedID: r.int(4)}
+	if it.Kind == "removed" {
+		return it, nil
+	}
+	it.FeedURL = r.text(7)
+	it.FirstSeenAt, it.ChangedAt = r.time(10), r.time(11)
+	it.Item = Item{
+		Key:         r.text(8),
+		Hash:        r.int(9),
+		PublishedAt: r.time(12),
+		UpdatedAt:   r.time(13),
+		GUID:        r.text(14),
+		URL:         r.text(15),
+		Title:       r.text(16),
+		Author:      r.text(17),
+		CommentsURL: r.text(18),
+		ImageURL:    r.text(19),
+		Language:    r.text(20),
+		Duration:    int(r.int(21)),
+		Summary:     r.text(24),
+		Content:     r.text(25),
+	}
+	if err := r.json(2, &it.Columns); err != nil {
+		return it, err
+	}
+	if err := r.json(22, &it.Categories); err != nil {
+		return it, err
+	}
+	return it, r.json(23, &it.Enclosures)
+}

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Lease is what a claim writes.
+type Lease struct {
+	Owner string // host id + "/" + run id
+	Boot  string
+	Until time.Time
+}
+
+// Claim is a claimed feed with all that its fetch and its outcome need to know.
+type Claim struct {
+	ID, CategoryID                              int64
+	URL                                         string
+	Token                                       int64
+	Ranked                                      bool      // of its category
+	PreviousAttemptAt                           time.Time // last_attempt_at before this claim: given back if nothing is sent
+	Title, SiteURL                              string    // the feed's own, as stored
+	ConsecutiveFailures                         int
+	FailedHour                                  time.Time // hour in which the last failure was counted
+	LastError                                   string
+	LastErrorKind                               string
+	LastErrorAt                                 time.Time
+	LastWarning                                 string
+	ETag, LastModified                          string
+	ValidatorsURL                               string
+	BodyHash                                    int64 // 0: none
+	HasDocument                                 bool  // Document(id) would return something
+	LastFetchedAt, LastSuccessAt, LastChangedAt time.Time
+	NextFetchAt                                 time.Time
+	RetryAfterUntil                             time.Time
+	FetchedHour                                 time.Time
+	Interval                                    time.Duration // T8: the doubled interval, 0 none
+	KeyRule                                     int
+	RedirectURL                                 string // permanent redirect target seen so far
+	RedirectSeen                                int
+	RedirectSince                               time.Time
+	Schedule                                    string // as in FeedState
+	Settings                                    FeedSettings
+}
+
+// claim leases feeds. It compares, writes and reads in one statement, so that of two processes one gets a feed and the other
+// sees it taken. previous_attempt_at is there because RETURNING gives new values only.
+const claim = `
+	UPDATE feeds
+	SET lease_owner = ?11,
+	    lease_boot = ?12,
+	    lease_until = ?13,
+	    lease_token = lease_token + 1,
+	    previous_attempt_at = last_attempt_at,
+	    last_attempt_at = ?14
+	WHERE id IN (SELECT value FROM json_each(?10))
+	  AND ` + due + `
+	RETURNING id,
+	          category_id,
+	          url,
+	          lease_token,
+	          (SELECT ranked FROM categories c WHERE c.id = category_id),
+	          previous_attempt_at,
+	          title,
+	          site_url,
+	          consecutive_failures,
+	          failed_hour,
+	          last_error,
+	          last_error_kind,
+	          last_error_at,
+	          last_warning,
+	          etag,
+	          last_modified,
+	          validators_url,
+	          body_hash,
+	          EXISTS (SELECT 1 FROM documents d WHERE d.feed_id = feeds.id),
+	          last_fetched_at,
+	          last_success_at,
+	          last_changed_at,
+	          next_fetch_at,
+	          retry_after_until,
+	          fetched_hour,
+	          interval_seconds,
+	          key_rule,
+	          redirect_url,
+	          redirect_seen,
+	          redirect_since,
+	          schedule,
+	          settings`
+
+// Claim leases those of the given feeds that are still active, due and free, by one conditional UPDATE … RETURNING: sets owner,
+// boot, until and last_attempt_at, adds one to lease_token. The claims are in the order of ids.
+func (s *Store) Claim(ctx context.Context, ids []int64, l Lease, d Due) (claims []Claim, err error) {
+	if d.Host == "" {
+		d.Host, _, _ = strings.Cut(l.Owner, "/")
+	}
+	attempt := d.Now
+	if forced := roundUp(d.ForcedAt); d.Force && attempt.Before(forced) {
+		attempt = forced
+	}
+	args := append(d.arguments(), idList(ids), l.Owner, text(l.Boot), stampUp(l.Until), stamp(attempt))
+	err = s.update(ctx, func(t *tx) error {
+		claims = make([]Claim, 0, len(ids))
+		return t.query(claim, func(r row) error {
+			c, err := scanClaim(r)
+			claims = append(claims, c)
+			return err
+		}, args...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim feeds: %w", err)
+	}
+	s.o.Point("claim-after-commit")
+	order := make(map[int64]int, len(ids))
+	for i, id := range ids {
+		order[id] = i
+	}
+	slices.SortFunc(claims, func(a, b Claim) int { return order[a.ID] - order[b.ID] })
+	return claims, nil
+}
+
+func scanClaim(r row) (Claim, error) {
+	c := Claim{
+		ID:                  r.int(0),
+		CategoryID:          r.int(1),
+		URL:                 r.text(2),
+		Token:               r.int(3),
+		Ranked:              r.bool(4),
+		PreviousAttemptAt:   r.time(5),
+		Title:               r.text(6),
+		SiteURL:             r.text(7),
+		ConsecutiveFailures: int(r.int(8)),
+		FailedHour:          r.time(9),
+		LastError:           r.text(10),
+		LastErrorKind:       r.text(11),
+		LastErrorAt:         r.time(12),
+		LastWarning:         r.text(13),
+		ETag:                r.text(14),
+		LastModified:        r.text(15),
+		ValidatorsURL:       r.text(16),
+		BodyHash:            r.int(17),
+		HasDocument:         r.bool(18),
+		LastFetchedAt:       r.time(19),
+		LastSuccessAt:       r.time(20),
+		LastChangedAt:       r.time(21),
+		NextFetchAt:         r.time(22),
+		RetryAfterUntil:     r.time(23),
+		FetchedHour:         r.time(24),
+		Interval:            time.Duration(r.int(25)) * time.Second,
+		KeyRule:             int(r.int(26)),
+		RedirectURL:         r.text(27),
+		RedirectSeen:        int(r.int(28)),
+		RedirectSince:       r.time(29),
+		Schedule:            r.text(30),
+	}
+	return c, r.json(31, &c.Settings)
+}
+
+// Document returns the feed's packed item hashes (Feed.Memory), nil if none. Reads on a reader connection.
+func (s *Store) Document(ctx context.Context, feed int64) (document []byte, err error) {
+	// Without a context that can be cancelled, which would cost more than the query.
+	err = s.view(context.WithoutCancel(ctx), func(t *tx) error {
+		return t.query("SELECT item_hashes FROM documents WHERE feed_id = ?", func(r row) error {
+			document = r.bytes(0)
+			return nil
+		}, driver.Value(feed))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read item hashes of feed %d: %w", feed, err)
+	}
+	return document, nil
+}

@@ -1,0 +1,50 @@
+package store
+
+// maxNearest bounds the names that are compared, and maxNearestLength their length in bytes.
+const (
+	maxNearest       = 20_000
+	maxNearestLength = 300
+)
+
+// nearest returns the name that is least edits away from what was asked for; "" if none is near: more than a third of it
+// would have to change.
+func nearest(asked string, names []string) string {
+	best, least := "", len(asked)/3+1
+	for i, name := range names {
+		if i == maxNearest {
+			break
+		}
+		if d := distance(asked, name, least); d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance of two strings in bytes, or limit if it is not less than that.
+func distance(a, b string, limit int) int {
+	if len(a) > maxNearestLength || len(b) > maxNearestLength || max(len(a), len(b))-min(len(a), len(b)) >= limit {
+		return limit
+	}
+	previous, current := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range previous {
+		previous[j] = j
+	}
+	for i := range len(a) {
+		current[0] = i + 1
+		least := current[0]
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			current[j+1] = min(previous[j]+cost, previous[j+1]+1, current[j]+1)
+			least = min(least, current[j+1])
+		}
+		if least >= limit {
+			return limit
+		}
+		previous, current = current, previous
+	}
+	return min(previous[len(b)], limit)
+}

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Resume ends "stopped" for the given feeds: active, failures 0, due at once, lease_token raised. Feeds that are not stopped
+// stay as they are. url, if not "", replaces the (single) feed's URL. It returns how many were stopped before.
+func (s *Store) Resume(ctx context.Context, ids []int64, url string, now time.Time) (stopped int, err error) {
+	if url != "" && len(ids) != 1 {
+		return 0, fmt.Errorf("resume %d feeds: a URL is for one feed", len(ids))
+	}
+	err = s.update(ctx, func(t *tx) error {
+		if url != "" {
+			if err := t.moveFeed(ids[0], url); err != nil {
+				return err
+			}
+		}
+		n, err := t.exec(`
+			UPDATE feeds
+			SET status = 'active',
+			    stopped_reason = NULL,
+			    stopped_at = NULL,
+			    consecutive_failures = 0,
+			    failed_hour = NULL,
+			    next_fetch_at = NULL,
+			    lease_owner = NULL,
+			    lease_boot = NULL,
+			    lease_until = NULL,
+			    lease_token = lease_token + 1
+			WHERE id IN (SELECT value FROM json_each(?))
+			  AND status = 'stopped'`,
+			idList(ids))
+		stopped = int(n)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("resume: %w", err)
+	}
+	return stopped, nil
+}
+
+// Stop stops feeds with a reason, by hand; lease_token is raised. Feeds that are stopped keep the reason they have.
+func (s *Store) Stop(ctx context.Context, ids []int64, reason string, now time.Time) error {
+	err := s.update(ctx, func(t *tx) error {
+		return t.run(`
+			UPDATE feeds
+			SET status = 'stopped',
+			    stopped_reason = ?,
+			    stopped_at = ?,
+			    lease_owner = NULL,
+			    lease_boot = NULL,
+			    lease_until = NULL,
+			    lease_token = lease_token + 1
+			WHERE id IN (SELECT value FROM json_each(?))
+			  AND status = 'active'`,
+			text(reason), stamp(now), idList(ids))
+	})
+	if err != nil {
+		return fmt.Errorf("stop: %w", err)
+	}
+	return nil
+}
+
+// Remove removes feeds with their items; each item is a change of kind removed.
+func (s *Store) Remove(ctx context.Context, ids []int64, now time.Time) error {
+	err := s.update(ctx, func(t *tx) error {
+		err := t.run(`
+			INSERT INTO changes (at, item_id, feed_id, kind, columns)
+			SELECT ?, id, feed_id, 'removed', '[]'
+			FROM items
+			WHERE feed_id IN (SELECT value FROM json_each(?))
+			ORDER BY id`,
+			stamp(now), idList(ids))
+		if err != nil {
+			return err
+		}
+		return t.run("DELETE FROM feeds WHERE id IN (SELECT value FROM json_each(?))", idList(ids))
+	})
+	if err != nil {
+		return fmt.Errorf("remove: %w", err)
+	}
+	return nil
+}

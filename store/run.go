@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Run is a row of runs. Outcome "" while it runs.
+type Run struct {
+	ID         int64
+	Host       string
+	Kind       string
+	Hour       time.Time
+	StartedAt  time.Time
+	FinishedAt time.Time
+	Outcome    string // done, unfinished, outage, killed, crashed, error
+	Counts     Counts
+}
+
+// Counts are what a run did.
+type Counts struct {
+	CategoriesDone, CategoriesSkipped, CategoriesLeft                       int
+	Fetched, Changed, Unchanged, Failed, Throttled, Deferred, Left, Stopped int
+	ItemsNew, ItemsUpdated                                                  int
+	Requests, Answers                                                       int
+	Bytes                                                                   int64
+}
+
+// countColumns are the columns of Counts.values.
+var countColumns = []string{
+	"categories_done",
+	"categories_skipped",
+	"categories_left",
+	"feeds_fetched",
+	"feeds_changed",
+	"feeds_unchanged",
+	"feeds_failed",
+	"feeds_throttled",
+	"feeds_deferred",
+	"feeds_left",
+	"feeds_stopped",
+	"items_new",
+	"items_updated",
+	"requests",
+	"answers",
+	"bytes",
+}
+
+func (c Counts) values() []driver.Value {
+	return []driver.Value{
+		int64(c.CategoriesDone),
+		int64(c.CategoriesSkipped),
+		int64(c.CategoriesLeft),
+		int64(c.Fetched),
+		int64(c.Changed),
+		int64(c.Unchanged),
+		int64(c.Failed),
+		int64(c.Throttled),
+		int64(c.Deferred),
+		int64(c.Left),
+		int64(c.Stopped),
+		int64(c.ItemsNew),
+		int64(c.ItemsUpdated),
+		int64(c.Requests),
+		int64(c.Answers),
+		c.Bytes,
+	}
+}
+
+// StartRun inserts a run and returns its id.
+func (s *Store) StartRun(ctx context.Context, r Run) (id int64, err error) {
+	err = s.update(ctx, func(t *tx) error {
+		id, err = t.one(`
+			INSERT INTO runs (host, kind, hour, started_at)
+			VALUES (?, ?, ?, ?)
+			RETURNING id`,
+			r.Host, r.Kind, stamp(r.Hour), stamp(r.StartedAt))
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("record the run's start: %w", err)
+	}
+	return id, nil
+}
+
+// FinishRun writes a run's end, outcome and counts.
+func (s *Store) FinishRun(ctx context.Context, r Run) error {
+	err := s.update(ctx, func(t *tx) error {
+		args := append([]driver.Value{stamp(r.FinishedAt), text(r.Outcome)}, r.Counts.values()...)
+		n, err := t.exec(`
+			UPDATE runs
+			SET finished_at = ?, outcome = ?, `+strings.Join(countColumns, " = ?, ")+` = ?
+			WHERE id = ?`, append(args, r.ID)...)
+		if err == nil && n == 0 {
+			return ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("record the end of run %d: %w", r.ID, err)
+	}
+	return nil
+}
+
+// CrashRuns gives every run of host without outcome, other than except, the outcome "crashed". Nothing is written if there is
+// none.
+func (s *Store) CrashRuns(ctx context.Context, host string, except int64, now time.Time) (crashed int, err error) {
+	var open int64
+	err = s.view(ctx, func(t *tx) error {
+		open, err = t.one("SELECT count(*) FROM runs WHERE host = ? AND outcome IS NULL AND id <> ?", host, except)
+		return err
+	})
+	if err == nil && open > 0 {
+		err = s.update(ctx, func(t *tx) error {
+			n, err := t.exec(`
+				UPDATE runs
+				SET outcome = 'crashed', finished_at = ?
+				WHERE host = ?
+				  AND outcome IS NULL
+				  AND id <> ?`,
+				stamp(now), host, except)
+			crashed = int(n)
+			return err
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("record crashed runs: %w", err)
+	}
+	return crashed, nil
+}
+
+// Runs returns the last n runs of all hosts, newest first.
+func (s *Store) Runs(ctx context.Context, n int) ([]Run, error) {
+	return s.runs(ctx, "ORDER BY id DESC LIMIT ?", int64(n))
+}
+
+// RunsOf returns the runs of one host in one hour, newest first.
+func (s *Store) RunsOf(ctx context.Context, host string, hour time.Time) ([]Run, error) {
+	return s.runs(ctx, "WHERE host = ? AND hour = ? ORDER BY id DESC", host, stamp(hour))
+}
+
+func (s *Store) runs(ctx context.Context, which string, args ...driver.Value) (runs []Run, err error) {
+	err = s.view(ctx, func(t *tx) error {
+		runs = nil
+		return t.query(`
+			SELECT id, host, kind, hour, started_at, finished_at, outcome, `+strings.Join(countColumns, ", ")+`
+			FROM runs `+which,
+			func(r row) error {
+				runs = append(runs, scanRun(r))
+				return nil
+			}, args...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	return runs, nil
+}
+
+func scanRun(r row) Run {
+	n := func(i int) int { return int(r.int(7 + i)) }
+	return Run{
+		ID:         r.int(0),
+		Host:       r.text(1),
+		Kind:       r.text(2),
+		Hour:       r.time(3),
+		StartedAt:  r.time(4),
+		FinishedAt: r.time(5),
+		Outcome:    r.text(6),
+		Counts: Counts{
+			CategoriesDone:    n(0),
+			CategoriesSkipped: n(1),
+			CategoriesLeft:    n(2),
+			Fetched:           n(3),
+			Changed:           n(4),
+			Unchanged:         n(5),
+			Failed:            n(6),
+			Throttled:         n(7),
+			Deferred:          n(8),
+			Left:              n(9),
+			Stopped:           n(10),
+			ItemsNew:          n(11),
+			ItemsUpdated:      n(12),
+			Requests:          n(13),
+			Answers:           n(14),
+			Bytes:             r.int(22),
+		},
+	}
+}

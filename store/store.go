@@ -1,0 +1,135 @@
+// Package store is the shared truth: feeds, items, changes, leases and runs in SQLite, and every query on them. It knows
+// nothing of HTTP, parsing or files other than the database.
+//
+// In Go values "" and the zero time mean NULL. Times are kept in whole seconds. Every exported method is one transaction, and
+// its errors are those of errors.go where a caller can do something about them.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Options for Open.
+type Options struct {
+	Migrate bool // create or migrate (the caller holds the run lock); else ErrOutdated
+	// Key derives an item's key under a rule, for re-keying (crawl/feed.Key). Needed for Merge only.
+	Key func(rule int, guid, url, title, text string) string
+	// MaxFailures is the breaker for failures that the merge itself finds (kind store); 0 means 5.
+	MaxFailures int
+	// Point, if set, is called at named steps of transactions (tests kill there): "merge-begin", "merge-mid",
+	// "merge-before-commit", "merge-after-commit", "claim-after-commit", "migrate-mid".
+	Point func(name string)
+	// Stop is looked at between tries while another program holds the write lock; true ends the wait with ErrBusy.
+	Stop func() bool
+	// BusyWait bounds the wait for another program's write lock; 0 means 30s.
+	BusyWait time.Duration
+}
+
+// Store is an open database. Safe for concurrent use; one connection writes.
+type Store struct {
+	o        Options
+	patience patience
+	writer   *sql.DB
+	readers  *sql.DB
+}
+
+// maxReaders is the size of the pool of reading connections.
+const maxReaders = 4
+
+// Open opens the database at path, reads every pragma back, and checks application_id and user_version. Nothing is written
+// unless Migrate is set and needed.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	if strings.Contains(path, "://") {
+		scheme, _, _ := strings.Cut(path, "://")
+		return nil, fmt.Errorf("open database: %s:// is not supported by this version; give the path of a SQLite file", scheme)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	if o.Point == nil {
+		o.Point = func(string) {}
+	}
+	if o.MaxFailures <= 0 {
+		o.MaxFailures = 5
+	}
+	s := &Store{o: o, patience: o.patience()}
+	if err := s.prepareFile(ctx, abs); err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	s.writer = pool(abs, writing, 1)
+	s.readers = pool(abs, reading, maxReaders)
+	if err := s.ready(ctx); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Close closes all connections.
+func (s *Store) Close() error { return errors.Join(s.readers.Close(), s.writer.Close()) }
+
+// update runs f in one transaction on the writing connection. It waits for another program's write lock as the options say;
+// once it has begun nothing cancels it, for SQLite would roll back the whole transaction and the next statement would commit
+// by itself.
+func (s *Store) update(ctx context.Context, f func(*tx) error) error {
+	return s.withWriter(ctx, func(t *tx) error {
+		err := s.patience.retry(ctx, func() error {
+			_, err := t.ExecContext(t.ctx, "BEGIN IMMEDIATE", nil)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return t.finish(f)
+	})
+}
+
+// errRolledBack is a transaction that SQLite ended behind our back.
+var errRolledBack = errors.New("transaction was rolled back")
+
+// finish runs f in the transaction that has begun, and ends it.
+func (t *tx) finish(f func(*tx) error) error {
+	err := f(t)
+	if err == nil && t.AutoCommit() {
+		err = errRolledBack
+	}
+	if err == nil {
+		_, err = t.ExecContext(t.ctx, "COMMIT", nil)
+	}
+	if err != nil && !t.AutoCommit() {
+		if _, e := t.ExecContext(t.ctx, "ROLLBACK", nil); e != nil {
+			err = errors.Join(err, e)
+		}
+	}
+	return mapped(err)
+}
+
+// withWriter runs f on the writing connection, outside any transaction.
+func (s *Store) withWriter(ctx context.Context, f func(*tx) error) error {
+	return withConn(ctx, s.writer, func(c *conn) error {
+		return f(&tx{context.WithoutCancel(ctx), c})
+	})
+}
+
+// view runs f on a reading connection. Cancelling ctx interrupts it.
+func (s *Store) view(ctx context.Context, f func(*tx) error) error {
+	return withConn(ctx, s.readers, func(c *conn) error {
+		return s.patience.retry(ctx, func() error { return f(&tx{ctx, c}) })
+	})
+}
+
+func withConn(ctx context.Context, db *sql.DB, f func(*conn) error) error {
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return mapped(err)
+	}
+	defer c.Close()
+	return mapped(c.Raw(func(dc any) error { return f(dc.(*conn)) }))
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Times of the tests. The clock is always passed in.
+var (
+	t0   = time.Date(2026, 11, 30, 10, 30, 0, 0, time.UTC)
+	hour = t0
+)
+
+const owner = "host/1"
+
+// newStore makes a database in a directory of the test.
+func newStore(t testing.TB, change ...func(*Options)) *Store {
+	t.Helper()
+	return openStore(t, filepath.Join(t.TempDir(), "crawl.db"), append(change, func(o *Options) { o.Migrate = true })...)
+}
+
+func openStore(t testing.TB, path string, change ...func(*Options)) *Store {
+	t.Helper()
+	o := Options{Key: testKey}
+	for _, c := range change {
+		c(&o)
+	}
+	s, err := Open(context.Background(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// testKey makes keys as a reader of feeds would: rule 1 by guid, rule 2 by URL.
+func testKey(rule int, guid, url, title, text string) string {
+	if rule == 1 {
+		return "g:" + guid
+	}
+	return "u:" + withoutScheme(url)
+}
+
+func addFeeds(t testing.TB, s *Store, n int, category string) []int64 {
+	t.Helper()
+	var feeds []NewFeed
+	for i := range n {
+		feeds = append(feeds, NewFeed{URL: fmt.Sprintf("https://%d.example/%s/feed", i, category), Category: category})
+	}
+	added, err := s.AddFeeds(context.Background(), feeds, t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]int64, n)
+	for i, a := range added {
+		if !a.New {
+			t.Fatalf("feed %d was there", i)
+		}
+		ids[i] = a.ID
+	}
+	return ids
+}
+
+func dueAt(now time.Time) Due {
+	return Due{Hour: hourOf(now), Now: now, Grace: 5 * time.Minute, Host: "host", Boot: "boot", MaxLease: 10 * time.Minute}
+}
+
+func hourOf(now time.Time) time.Time {
+	return now.Add(-30 * time.Minute).Truncate(time.Hour).Add(30 * time.Minute)
+}
+
+func claimAt(t testing.TB, s *Store, now time.Time, ids ...int64) []Claim {
+	t.Helper()
+	claims, err := s.Claim(context.Background(), ids, Lease{owner, "boot", now.Add(10 * time.Minute)}, dueAt(now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claims
+}
+
+// claimOne claims a feed, which must be free and due.
+func claimOne(t testing.TB, s *Store, now time.Time, id int64) Claim {
+	t.Helper()
+	claims := claimAt(t, s, now, id)
+	if len(claims) != 1 {
+		t.Fatalf("claimed %d feeds, want 1", len(claims))
+	}
+	return claims[0]
+}
+
+// success is what a good answer at a time means for a claimed feed.
+func success(c Claim, at time.Time, items ...Item) Entry {
+	keys := make([]string, len(items))
+	for i, it := range items {
+		keys[i] = it.Key
+	}
+	return Entry{FeedID: c.ID, URL: c.URL, Token: c.Token, Result: Result{
+		Outcome:  Changed,
+		At:       at,
+		Hour:     hourOf(at),
+		Document: []byte("hashes at " + at.Format(time.RFC3339)),
+		Items:    items,
+		Ranked:   c.Ranked,
+		Keys:     keys,
+		Status:   200,
+		Bytes:    1000,
+		Millis:   20,
+		Feed: FeedState{
+			URL:           c.URL,
+			Title:         "Title",
+			Status:        "active",
+			ETag:          `"` + at.Format(time.RFC3339) + `"`,
+			LastFetchedAt: at,
+			LastSuccessAt: at,
+			LastChangedAt: c.LastChangedAt,
+			NextFetchAt:   at.Add(55 * time.Minute),
+			FetchedHour:   hourOf(at),
+			KeyRule:       1,
+		},
+	}}
+}
+
+// notModified is a 304.
+func notModified(c Claim, at time.Time) Entry {
+	e := success(c, at)
+	e.Result.Outcome, e.Result.Document, e.Result.Status, e.Result.Keys = Unchanged, nil, 304, nil
+	e.Result.Feed.ETag = c.ETag
+	return e
+}
+
+func item(n int, title string) Item {
+	return Item{
+		Key:         fmt.Sprintf("g:%d", n),
+		GUID:        fmt.Sprint(n),
+		URL:         fmt.Sprintf("https://example.org/%d", n),
+		Title:       title,
+		Content:     "text of " + title,
+		PublishedAt: t0.Add(-time.Duration(n) * time.Hour),
+		Hash:        int64(len(title))<<32 + int64(n) + int64(title[len(title)-1])<<16,
+	}
+}
+
+func merge1(t testing.TB, s *Store, now time.Time, entries ...Entry) Merged {
+	t.Helper()
+	m, err := s.Merge(context.Background(), 7, entries, nil, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// dump returns every row of a query as text.
+func dump(t testing.TB, s *Store, query string) string {
+	t.Helper()
+	var b strings.Builder
+	err := s.view(context.Background(), func(t *tx) error {
+		return t.query(query, func(r row) error {
+			for i := range r {
+				if i > 0 {
+					b.WriteByte('|')
+				}
+				fmt.Fprint(&b, r[i])
+			}
+			b.WriteByte('\n')
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return b.String()
+}
+
+func want(t testing.TB, what, got, want string) {
+	t.Helper()
+	if strings.TrimSpace(got) != strings.TrimSpace(want) {
+		t.Errorf("%s:\n%s\nwant:\n%s", what, got, want)
+	}
+}
+
+func TestLifeOfAFeed(t *testing.T) {
+	s := newStore(t)
+	id := addFeeds(t, s, 1, "News")[0]
+	m := merge1(t, s, t0, success(claimOne(t, s, t0, id), t0, item(1, "one"), item(2, "two")))
+	if m.Applied != 1 || m.New != 2 {
+		t.Fatalf("%+v", m)
+	}
+	t1 := t0.Add(time.Hour)
+	changed := item(2, "TWO!")
+	m = merge1(t, s, t1, success(claimOne(t, s, t1, id), t1, changed, item(3, "three")))
+	if m.New != 1 || m.Updated != 1 {
+		t.Fatalf("%+v", m)
+	}
+	want(t, "items", dump(t, s, "SELECT key, title, content, first_seen_at, changed_at FROM items JOIN contents ON item_id = id ORDER BY key"), `
+g:1|one|text of one|2026-11-30T10:30:00Z|2026-11-30T10:30:00Z
+g:2|TWO!|text of TWO!|2026-11-30T10:30:00Z|2026-11-30T11:30:00Z
+g:3|three|text of three|2026-11-30T11:30:00Z|2026-11-30T11:30:00Z`)
+	want(t, "changes", dump(t, s, "SELECT seq, item_id, kind, columns FROM changes"), `
+1|1|new|[]
+2|2|new|[]
+3|2|updated|["title","content"]
+4|3|new|[]`)
+	t2 := t1.Add(time.Hour)
+	c := claimOne(t, s, t2, id)
+	if c.ETag != `"2026-11-30T11:30:00Z"` || !c.HasDocument || c.KeyRule != 1 {
+		t.Errorf("claim %+v", c)
+	}
+	m = merge1(t, s, t2, notModified(c, t2))
+	if m.Applied != 1 || m.New+m.Updated != 0 {
+		t.Fatalf("%+v", m)
+	}
+	f, err := s.FindFeed(context.Background(), c.URL)
+	if err != nil || f.Items != 3 || !f.LastSuccessAt.Equal(t2) || !f.LastChangedAt.Equal(t1) {
+		t.Errorf("%+v %v", f, err)
+	}
+}

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// patience is how long, and until when, to wait for another program's lock.
+type patience struct {
+	wait time.Duration
+	stop func() bool
+}
+
+func (o Options) patience() patience {
+	p := patience{o.BusyWait, o.Stop}
+	if p.wait <= 0 {
+		p.wait = 30 * time.Second
+	}
+	if p.stop == nil {
+		p.stop = func() bool { return false }
+	}
+	return p
+}
+
+// retry calls f until it is not busy. A context does not shorten SQLite's own wait, which is therefore short; between two
+// tries it looks at the context and at stop.
+func (p patience) retry(ctx context.Context, f func() error) error {
+	begin := time.Now()
+	for {
+		err := f()
+		if err == nil || !isBusy(err) {
+			return err
+		}
+		if e := ctx.Err(); e != nil {
+			return fmt.Errorf("%w: %w", mapped(err), e)
+		}
+		if p.stop() {
+			return fmt.Errorf("stopped while waiting: %w", mapped(err))
+		}
+		if time.Since(begin) >= p.wait {
+			return fmt.Errorf("waited %s: %w", p.wait, mapped(err))
+		}
+		time.Sleep(10*time.Millisecond + rand.N(50*time.Millisecond))
+	}
+}
