@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"crawl/crawl"
-	"crawl/crawl/fetch"
 )
 
 func newAdd(p program) *cobra.Command {
@@ -83,11 +82,11 @@ func worse(a, b error) error {
 func (a *app) tellAdded(address string, r crawl.AddResult, err error) error {
 	switch {
 	case err != nil:
-		a.complain(fmt.Errorf("add %s: %w", fetch.Redact(address), err))
+		a.complain(fmt.Errorf("add %s: %w", addressName(address), err))
 		return errSaid
 	case len(r.Candidates) > 0:
 		a.complain(&usageError{
-			fmt.Errorf("add %s: it names %s", fetch.Redact(address), count(len(r.Candidates), "feed")),
+			fmt.Errorf("add %s: it names %s", addressName(address), count(len(r.Candidates), "feed")),
 			"choose one of these, and add that",
 		})
 		if a.json {

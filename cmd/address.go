@@ -45,3 +45,12 @@ func setCredentials(ctx context.Context, a *app, s *store.Store, f store.Feed, t
 
 // feedName names a feed in a message: by id and host, never by a URL that may hold a secret.
 func feedName(f store.Feed) string { return fmt.Sprintf("feed %d (%s)", f.ID, fetch.Redact(f.URL)) }
+
+// addressName names an address that a person typed in the same way; one that cannot be read is only "it".
+func addressName(typed string) string {
+	clean, _, _, err := fetch.Normalize(typed)
+	if err != nil {
+		return "an address"
+	}
+	return fetch.Redact(clean)
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,11 +99,22 @@ func (a *app) hour(d *state.Dir) (time.Time, error) {
 	return state.Hour(a.now(), minute), err
 }
 
+// feedRef is what a person names a feed by, in the form in which it is stored: an id, or a URL without user and password.
+func feedRef(typed string) string {
+	if _, err := strconv.ParseInt(typed, 10, 64); err == nil {
+		return typed
+	}
+	if clean, _, _, err := fetch.Normalize(typed); err == nil {
+		return clean
+	}
+	return typed
+}
+
 // find finds the feeds that the arguments name, each once.
 func find(ctx context.Context, s *store.Store, refs []string) ([]store.Feed, error) {
 	var feeds []store.Feed
 	for _, ref := range refs {
-		f, err := s.FindFeed(ctx, ref)
+		f, err := s.FindFeed(ctx, feedRef(ref))
 		if err != nil {
 			return nil, err
 		}

@@ -89,8 +89,8 @@ func (d *demo) runAndKill(ctx context.Context) error {
 	if err := c.Start(); err != nil {
 		return err
 	}
-	for began := time.Now(); time.Since(began) < 6*time.Second; time.Sleep(20 * time.Millisecond) {
-		if n, err := d.items(); d.site.atGate() == demoSlow && err == nil && n > 0 {
+	for began := time.Now(); time.Since(began) < 3500*time.Millisecond; time.Sleep(20 * time.Millisecond) {
+		if n, err := d.items(); d.site.atGate() == demoSlow && err == nil && n == demoQuickItems {
 			break
 		}
 	}
@@ -147,7 +147,7 @@ func (d *demo) showTroubles(ctx context.Context) error {
 }
 
 func (d *demo) showRows(context.Context) error {
-	const query = `SELECT feeds.title, count(*) FROM items JOIN feeds ON feeds.id = items.feed_id GROUP BY feeds.id ORDER BY feeds.id`
+	const query = `SELECT coalesce(feeds.own_title, feeds.title), count(*) FROM items JOIN feeds ON feeds.id = items.feed_id GROUP BY feeds.id ORDER BY feeds.id`
 	d.tellf("\nThe database is the interface. Any program can read it:\n$ sqlite3 -readonly crawl.db %q", query)
 	return d.query(func(db *sql.DB) error {
 		rows, err := db.Query(query)
@@ -202,7 +202,7 @@ func (d *demo) crawl(ctx context.Context, args ...string) error {
 func (d *demo) command(ctx context.Context, args ...string) *exec.Cmd {
 	d.tellf("$ crawl %s", strings.Join(args, " "))
 	if args[0] == "run" || args[0] == "half-check" || args[0] == "import" {
-		args = append(args, "--allow-net", "127.0.0.0/8", "--timeout", "2s", "--start-minute", fmt.Sprint(d.minute))
+		args = append(args, "--allow-net", "127.0.0.0/8", "--timeout", "4s", "--start-minute", fmt.Sprint(d.minute))
 	}
 	c := exec.CommandContext(ctx, d.path, append(args, "--dir", filepath.Join(d.dir, "data"))...)
 	c.Env = []string{"HOME=" + d.dir, "PATH=/usr/bin:/bin"}

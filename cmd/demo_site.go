@@ -17,8 +17,10 @@ import (
 //go:embed demo
 var demoFiles embed.FS
 
-// demoSlow is how many feeds wait at the gate.
-const demoSlow = 4
+const (
+	demoSlow       = 4 // feeds that wait at the gate
+	demoQuickItems = 8 // items of the others
+)
 
 // demoSite is the sites of the demo: one listener a feed, for each is a host of its own.
 type demoSite struct {

@@ -76,7 +76,7 @@ func (w *world) unblamed() {
 	}
 }
 
-var expectedFiles = regexp.MustCompile(`^(crawl\.db|id|lock|start|seq|snapshots/\d+\.jsonl) `)
+var expectedFiles = regexp.MustCompile(`^(crawl\.db|id|lock|memory\.json|snapshots/\d+\.jsonl) `)
 
 // nothingLeft checks the data directory: no flag, part, temporary file or journal, and nobody in the lock.
 func (w *world) nothingLeft() {

@@ -32,7 +32,7 @@ func TestEveryItemServedIsStoredOnce(t *testing.T) {
 	if got := w.number("SELECT count(*) FROM items"); got != 108*20 {
 		t.Fatalf("%d items, not %d", got, 108*20)
 	}
-	same(t, "feeds with a failure", titles(broken), w.query("SELECT title FROM feeds WHERE consecutive_failures = 1 AND last_error_kind = 'http'"))
+	same(t, "feeds with a failure", urls(broken), w.query("SELECT url FROM feeds WHERE consecutive_failures = 1 AND last_error_kind = 'http'"))
 
 	w.nothingToDo(runAt(0).Add(10*time.Minute), "run")
 	w.converged(halfAt(0))
@@ -56,14 +56,14 @@ func TestEveryItemServedIsStoredOnce(t *testing.T) {
 	same(t, "items after --force", items, w.query("SELECT * FROM items"))
 	same(t, "contents after --force", contents, w.query("SELECT * FROM contents"))
 	same(t, "changes after --force", changes, w.query("SELECT * FROM changes"))
-	same(t, "failures after --force in the same hour", titles(broken), w.query("SELECT title FROM feeds WHERE consecutive_failures = 1"))
+	same(t, "failures after --force in the same hour", urls(broken), w.query("SELECT url FROM feeds WHERE consecutive_failures = 1"))
 	w.converged(halfAt(0).Add(time.Minute))
 }
 
-func titles(feeds []*siteFeed) []string {
+func urls(feeds []*siteFeed) []string {
 	var list []string
 	for _, f := range feeds {
-		list = append(list, f.title)
+		list = append(list, f.url)
 	}
 	return list
 }

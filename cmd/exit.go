@@ -102,18 +102,12 @@ func outcomeCode(outcome string) int {
 func hint(err error) string {
 	var usage *usageError
 	var hinted *hintedError
-	var missing *store.NotFoundError
 	var held *state.HeldError
 	switch {
 	case errors.As(err, &hinted):
 		return hinted.hint
 	case errors.As(err, &usage) && usage.hint != "":
 		return usage.hint
-	case errors.As(err, &missing):
-		if missing.Nearest != "" {
-			return "did you mean " + missing.Nearest + "?"
-		}
-		return ""
 	case errors.As(err, &held):
 		return "try again when that has ended, or end it with crawl kill"
 	case errors.Is(err, store.ErrNotOurs):

@@ -34,7 +34,6 @@ func TestExitCodes(t *testing.T) {
 		{"usage", usagef("no"), 2, false},
 		{"wrapped usage", wrapped(&usageError{errors.New("no"), "do this"}), 2, true},
 		{"unknown feed", wrapped(&store.NotFoundError{What: "feed", Name: "x"}), 2, false},
-		{"unknown feed with a near one", wrapped(&store.NotFoundError{What: "feed", Name: "x", Nearest: "y"}), 2, true},
 		{"several feeds found", errChoose, 2, false},
 		{"unfinished", &outcomeError{crawl.Unfinished, "no"}, 3, false},
 		{"outage", &hintedError{&outcomeError{crawl.Outage, "no"}, "wait"}, 4, true},

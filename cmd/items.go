@@ -94,7 +94,7 @@ func (o itemsOptions) filter(ctx context.Context, s *store.Store) (store.ItemFil
 		}
 	}
 	if o.feed != "" {
-		feed, err := s.FindFeed(ctx, o.feed)
+		feed, err := s.FindFeed(ctx, feedRef(o.feed))
 		if err != nil {
 			return f, err
 		}

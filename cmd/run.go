@@ -41,6 +41,9 @@ func newRun(p program) *cobra.Command {
 
 func runRun(ctx context.Context, a *app, o runOptions) error {
 	o.MaxFeeds, o.Deadline = a.maxFeeds, a.deadline
+	for i, ref := range o.Feeds {
+		o.Feeds[i] = feedRef(ref)
+	}
 	if o.dryRun {
 		return dryRun(ctx, a, o.RunOptions)
 	}

@@ -1,26 +1,20 @@
 package cmd
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
+	"net/textproto"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/net/http/httpguts"
-	"golang.org/x/term"
 
+	"crawl/crawl/fetch"
 	"crawl/state"
 	"crawl/store"
 )
-
-// longestPassword bounds what is read of a password file, in bytes.
-const longestPassword = 4096
 
 // setOptions are the flags of `crawl set`; nil is not given.
 type setOptions struct {
@@ -113,7 +107,7 @@ func runSet(ctx context.Context, a *app, ref string, o setOptions) error {
 		return err
 	}
 	return a.open(ctx, func(_ *state.Dir, s *store.Store) error {
-		feed, err := s.FindFeed(ctx, ref)
+		feed, err := s.FindFeed(ctx, feedRef(ref))
 		if err != nil {
 			return err
 		}
@@ -166,13 +160,13 @@ func (o setOptions) apply(s *store.FeedSettings, to address, password *string) e
 
 func (o setOptions) applyNames(s *store.FeedSettings) error {
 	if o.userAgent != nil {
+		var checked settings
 		if *o.userAgent != "" {
-			var checked settings
 			if err := agent(&checked, *o.userAgent); err != nil {
 				return usagef("--user-agent: %w", err)
 			}
 		}
-		s.UserAgent = *o.userAgent
+		s.UserAgent = checked.fetch.UserAgent
 	}
 	if o.proxy != nil {
 		if *o.proxy != "" {
@@ -185,7 +179,7 @@ func (o setOptions) applyNames(s *store.FeedSettings) error {
 	return nil
 }
 
-// applyHeaders adds and takes back headers. Those that a fetch sets by itself, or that would break it, are refused.
+// applyHeaders adds and takes back headers.
 func (o setOptions) applyHeaders(s *store.FeedSettings) error {
 	if len(o.header) == 0 {
 		return nil
@@ -196,100 +190,22 @@ func (o setOptions) applyHeaders(s *store.FeedSettings) error {
 	}
 	for _, line := range o.header {
 		name, value, found := strings.Cut(line, ":")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !found || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+		name, value = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)), strings.TrimSpace(value)
+		if !found {
 			return usagef("--header: not of the form NAME: VALUE")
 		}
-		if instead, ours := ownHeaders()[strings.ToLower(name)]; ours {
-			return &usageError{fmt.Errorf("--header: %s is not for you to set", name), instead}
+		if name == "User-Agent" {
+			return &usageError{errors.New("--header: the user agent has a setting of its own"), "use --user-agent"}
 		}
-		for known := range header {
-			if strings.EqualFold(known, name) {
-				delete(header, known)
-			}
+		if err := fetch.CheckHeader(name, value); err != nil {
+			return usagef("--header: %w", err)
 		}
-		if value != "" {
+		if value == "" {
+			delete(header, name)
+		} else {
 			header[name] = value
 		}
 	}
 	s.Header = header
 	return nil
-}
-
-// ownHeaders are headers that only the fetch itself sets, with what to use instead.
-func ownHeaders() map[string]string {
-	const none = "the fetch sets it by itself"
-	return map[string]string{
-		"user-agent":        "use --user-agent",
-		"authorization":     "use --user and --password-file",
-		"host":              none,
-		"connection":        none,
-		"content-length":    none,
-		"transfer-encoding": none,
-		"accept-encoding":   none,
-		"if-none-match":     none,
-		"if-modified-since": none,
-		"range":             none,
-	}
-}
-
-// password reads the password of a given user: from the file that was named, else by a prompt. It is nil where none is wanted.
-func (a *app) password(ctx context.Context, o setOptions, to address) (*string, error) {
-	if o.passwordFile != nil {
-		return a.passwordFromFile(*o.passwordFile)
-	}
-	if o.user == nil || *o.user == "" || to.password != "" {
-		return nil, nil
-	}
-	stdin, isFile := a.stdin.(*os.File)
-	if !isFile || !a.isTerminal(a.stdin) {
-		return nil, &usageError{errors.New("--user: a password is needed, and there is no terminal to ask on"), "--password-file names a file that holds it, - standard input"}
-	}
-	fmt.Fprintf(a.stderr, "password of %s: ", clean(*o.user))
-	defer fmt.Fprintln(a.stderr)
-	before, err := term.GetState(int(stdin.Fd()))
-	if err != nil {
-		return nil, fmt.Errorf("ask for the password: %w", err)
-	}
-	type answer struct {
-		text []byte
-		err  error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		text, err := term.ReadPassword(int(stdin.Fd()))
-		answers <- answer{text, err}
-	}()
-	select {
-	case <-ctx.Done():
-		_ = term.Restore(int(stdin.Fd()), before) // the terminal echoes again
-		return nil, context.Cause(ctx)
-	case got := <-answers:
-		if got.err != nil {
-			return nil, fmt.Errorf("ask for the password: %w", got.err)
-		}
-		text := string(got.text)
-		return &text, nil
-	}
-}
-
-func (a *app) passwordFromFile(path string) (*string, error) {
-	from := a.stdin
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, &usageError{err: fmt.Errorf("--password-file: %w", err)}
-		}
-		defer f.Close()
-		from = f
-	}
-	line, err := bufio.NewReader(io.LimitReader(from, longestPassword)).ReadString('\n')
-	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("read the password: %w", err)
-	}
-	line = strings.TrimRight(line, "\r\n")
-	if line == "" {
-		return nil, usagef("--password-file: its first line is empty")
-	}
-	return &line, nil
 }

@@ -112,9 +112,8 @@ func (s Settings) read(o *observation, r *store.Result) {
 	succeed(o, f)
 	f.KeyRule, f.Interval = d.Rule, 0
 	f.LastWarning = clip(strings.Join(d.Warnings, "; "), maxError)
-	if d.Parsed {
-		describe(d, f)
-	}
+	f.Title, f.SiteURL, f.ImageURL, f.Language = d.Title, d.SiteURL, d.ImageURL, d.Language
+	f.Schedule = packHints(d.Hints)
 	r.Items = itemsOf(d.Items)
 	cut := o.resp.Truncated != ""
 	if !cut {
@@ -131,12 +130,6 @@ func (s Settings) read(o *observation, r *store.Result) {
 			f.NextFetchAt = until
 		}
 	}
-}
-
-// describe takes what the document says of the feed itself.
-func describe(d *feed.Feed, f *store.FeedState) {
-	f.Title, f.SiteURL, f.ImageURL, f.Language = d.Title, d.SiteURL, d.ImageURL, d.Language
-	f.Schedule = packHints(d.Hints)
 }
 
 // unsuccessful is every outcome but success: throttled, gone, failed.

@@ -96,7 +96,7 @@ func TestOutcomeOfStatus(t *testing.T) {
 }
 
 func TestValidators(t *testing.T) {
-	doc := &feed.Feed{Rule: 1, Memory: []byte("m"), Count: 1, Parsed: true}
+	doc := &feed.Feed{Rule: 1, Memory: []byte("m"), Count: 1}
 	ok := func(etag, lm string) *fetch.Response {
 		return &fetch.Response{Status: 200, URL: "https://a.example/final", ETag: etag, LastModified: lm}
 	}
@@ -143,7 +143,7 @@ func TestIntervalDoublesWithoutValidators(t *testing.T) {
 		}
 		c.Interval = f.Interval
 	}
-	if f := observe(c, same, &feed.Feed{Rule: 1, Parsed: true}, nil).Feed; f.Interval != 0 || !f.NextFetchAt.Equal(outcomeAt.Add(55*time.Minute)) {
+	if f := observe(c, same, &feed.Feed{Rule: 1}, nil).Feed; f.Interval != 0 || !f.NextFetchAt.Equal(outcomeAt.Add(55*time.Minute)) {
 		t.Errorf("a change leaves the interval at %v", f.Interval)
 	}
 }

@@ -156,7 +156,7 @@ func (p *pool) claim(ctx context.Context, tasks []*task) error {
 			p.deliver(&finished{task: t, what: missed})
 			continue
 		}
-		go p.deliver(p.fetch(ctx, t, c))
+		go func() { p.deliver(p.fetch(ctx, t, c)) }()
 	}
 	return nil
 }

@@ -114,29 +114,14 @@ func machine() string {
 	return ""
 }
 
-// gate lets one process at a time decide on id and memory.json. It is a lock on the file id, which is replaced when it
-// changes: so whoever was let in looks whether that file still is the one with the name.
+// gate lets one process at a time decide on id and memory.json. It is a lock on the file id; who waited while that was
+// replaced finds the new identity, and is done.
 func (d *Dir) gate() (open func(), err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), gateWait)
 	defer cancel()
-	for {
-		lock := flock.New(d.file("id"))
-		if ok, err := lock.TryLockContext(ctx, 2*time.Millisecond); !ok {
-			return nil, explain("wait for another process at "+d.file("id"), err)
-		}
-		if isAt(lock, d.file("id")) {
-			return func() { lock.Unlock() }, nil
-		}
-		lock.Unlock()
+	lock := flock.New(d.file("id"))
+	if ok, err := lock.TryLockContext(ctx, 2*time.Millisecond); !ok {
+		return nil, explain("wait for another process at "+lock.Path(), err)
 	}
-}
-
-// isAt says whether the locked file still is the one that has the name.
-func isAt(lock *flock.Flock, path string) bool {
-	locked, err := lock.Stat()
-	if err != nil {
-		return false
-	}
-	named, err := os.Stat(path)
-	return err == nil && os.SameFile(locked, named)
+	return func() { lock.Unlock() }, nil
 }

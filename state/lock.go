@@ -125,3 +125,13 @@ func (l *Lock) Unlock() error {
 	}
 	return nil
 }
+
+// isAt says whether the locked file still is the one that has the name.
+func isAt(lock *flock.Flock, path string) bool {
+	locked, err := lock.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(path)
+	return err == nil && os.SameFile(locked, named)
+}

@@ -145,12 +145,43 @@ func TestHolderNotYetNamed(t *testing.T) {
 			t.Errorf("%s: lock: %v", name, err)
 		}
 	}
-	if err := os.WriteFile(path, whole, 0o600); err != nil {
+	dead, err := sealJSON(Holder{Run: 8, PID: os.Getpid(), Started: "1", Boot: Boot()})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if h, err := d.Holder(); err != nil || h == nil || h.Run != 9 {
-		t.Errorf("whole: holder %+v, %v", h, err)
+	for name, then := range map[string]struct {
+		content []byte
+		run     int64
+	}{"one who is gone": {dead, 8}, "another after one who is gone": {whole, 9}} {
+		if err := os.WriteFile(path, dead, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			time.Sleep(20 * time.Millisecond)
+			os.WriteFile(path, then.content, 0o600)
+		}()
+		if h, err := d.Holder(); err != nil || h == nil || h.Run != then.run {
+			t.Errorf("%s: holder %+v, %v", name, h, err)
+		}
 	}
+}
+
+// TestLockWhileOthersLook: a look at the lock, however long it lasts, is no holder, and a start only waits for it.
+func TestLockWhileOthersLook(t *testing.T) {
+	d := open(t, t.TempDir())
+	take(t, d, Holder{}).Unlock()
+	look := flock.New(d.file("lock"), flock.SetFlag(os.O_RDONLY))
+	if ok, err := look.TryRLock(); !ok {
+		t.Fatal(err)
+	}
+	if h, err := d.Holder(); h != nil || err != nil {
+		t.Errorf("holder %+v, %v", h, err)
+	}
+	go func() {
+		time.Sleep(20 * time.Millisecond)
+		look.Unlock()
+	}()
+	take(t, d, Holder{}).Unlock()
 }
 
 // TestNote: a reader never sees a mixture of two notes, though they differ in length.

@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// options switch off what ext4 does for programs that rename without fsync.
+const options = "loop,noauto_da_alloc"
+
 // disk is an ext4 file system in a file, whose power can be cut.
 type disk struct{ image, mount string }
 
@@ -29,7 +32,7 @@ func newDisk(t *testing.T) disk {
 	if out, err := exec.Command("mkfs.ext4", "-q", "-E", "lazy_itable_init=0", k.image).CombinedOutput(); err != nil {
 		t.Skipf("no ext4 can be made here: %v: %s", err, out)
 	}
-	if out, err := exec.Command("mount", "-o", "loop", k.image, k.mount).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-o", options, k.image, k.mount).CombinedOutput(); err != nil {
 		t.Skipf("no loop device can be mounted here: %v: %s", err, out)
 	}
 	t.Cleanup(func() { unix.Unmount(k.mount, unix.MNT_DETACH) })
@@ -55,7 +58,7 @@ func (k disk) again(t *testing.T) {
 	if out, err := exec.Command("umount", k.mount).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out, err := exec.Command("mount", "-o", "loop", k.image, k.mount).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-o", options, k.image, k.mount).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 }

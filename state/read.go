@@ -12,8 +12,9 @@ import (
 
 // reader goes through a snapshot file (complete) or part, line by line, and verifies each.
 type reader struct {
-	file     *os.File
+	path     string
 	in       *bufio.Reader
+	close    func() error
 	complete bool
 	header   Header
 	number   int   // of the last line read
@@ -28,28 +29,33 @@ func openReader(path string, complete bool) (*reader, error) {
 	if err != nil {
 		return nil, explain("open snapshot", err)
 	}
-	r := &reader{file: file, in: bufio.NewReaderSize(file, bufferSize), complete: complete}
-	line, _, err := r.line(maxHeader)
-	var reason string
-	if err == nil {
-		r.header, reason = parseHeader(line)
-	} else if errors.Is(err, io.EOF) {
-		reason = "no whole header"
-	}
-	if reason != "" {
-		err = &DamagedError{Path: path, Reason: reason}
-	}
-	if err != nil {
+	r := &reader{path: path, in: bufio.NewReaderSize(file, bufferSize), close: file.Close, complete: complete}
+	if err := r.begin(); err != nil {
 		file.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-func (r *reader) close() { r.file.Close() }
+// begin reads the header.
+func (r *reader) begin() error {
+	line, _, err := r.line(maxHeader)
+	var reason string
+	if errors.Is(err, io.EOF) {
+		reason = "no whole header"
+	} else if err != nil {
+		return err
+	} else {
+		r.header, reason = parseHeader(line)
+	}
+	if reason != "" {
+		return &DamagedError{Path: r.path, Reason: reason}
+	}
+	return nil
+}
 
 func (r *reader) damaged(format string, args ...any) error {
-	return &DamagedError{Path: r.file.Name(), Reason: fmt.Sprintf("line %d: ", r.number) + fmt.Sprintf(format, args...)}
+	return &DamagedError{Path: r.path, Reason: fmt.Sprintf("line %d: ", r.number) + fmt.Sprintf(format, args...)}
 }
 
 // next returns the next result without its checksum, valid until the following call. io.EOF after the last: that is the

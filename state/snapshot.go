@@ -65,7 +65,7 @@ type Info struct {
 type DamagedError struct{ Path, Reason string }
 
 // Error gives both.
-func (e *DamagedError) Error() string { return e.Path + " is damaged: " + e.Reason }
+func (e *DamagedError) Error() string { return e.Path + ": " + e.Reason }
 
 // reject moves a damaged file aside, so that it is reported once, and says where it is now.
 func (d *Dir) reject(e *DamagedError) *DamagedError {

@@ -279,6 +279,10 @@ func TestReadDamage(t *testing.T) {
 		{"a header again", edit(t, whole, func(l []string) []string { l[3] = l[0]; return l }), 2, "line 4: not a result", false},
 		{"closed before the end", edit(t, whole, func(l []string) []string { l[3] = l[6]; return l }), 2, "line 4: not a result", false},
 		{"a line lost", edit(t, whole, func(l []string) []string { return append(l[:3], l[4:]...) }), 4, "line 6: the closing line is at byte", true},
+		{"miscounted", edit(t, whole, func(l []string) []string {
+			l[6] = strings.Replace(l[6], `"count":5`, `"count":4`, 1)
+			return l
+		}), 5, "5 results, and the closing line counts 4", true},
 		{"no closing line", edit(t, whole, func(l []string) []string { return l[:6] }), 5, "line 7: the closing line is missing", true},
 	}
 	for _, tt := range tests {

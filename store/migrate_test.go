@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,7 +38,7 @@ func TestMigrateFromEveryVersion(t *testing.T) {
 		if got := dump(t, s, schemaQuery); got != declared {
 			t.Errorf("from version %d:\n%s\nwant:\n%s", version, got, declared)
 		}
-		want(t, "version", dump(t, s, "PRAGMA user_version"), "1")
+		want(t, "version", dump(t, s, "PRAGMA user_version"), fmt.Sprint(schemaVersion))
 	}
 }
 

@@ -218,3 +218,7 @@ g:3|three|text of three|2026-11-30T11:30:00Z|2026-11-30T11:30:00Z`)
 		t.Errorf("%+v %v", f, err)
 	}
 }
+
+func sameItem(a, b Item) bool {
+	return fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b)
+}

@@ -36,7 +36,6 @@ type Feed struct {
 	Rule     int      // identity rule now in force (never 0)
 	Memory   []byte   // to be given back with the next document; opaque
 	Count    int      // items that the document holds, repeats included
-	Parsed   bool     // false: nothing was new and gofeed was not asked; Type, Title … Hints are empty then and stay as they were (Keys, Rule, Memory, Count are right)
 	Whole    bool     // the whole document was parsed (nothing could be left out)
 	Why      string   // why it was, "" if because all was new
 	Partial  bool     // items are missing: the document was cut off or some could not be read

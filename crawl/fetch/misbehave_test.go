@@ -228,10 +228,10 @@ func cutEnd(s string, n int) string { return s[:len(s)-n] }
 func TestMisbehavingServer(t *testing.T) {
 	c := newClient(t, func(o *Options) {
 		o.MaxBody = 1 << 20
-		o.Timeout = 1500 * time.Millisecond
-		o.HeaderTimeout = 600 * time.Millisecond
+		o.Timeout = 10 * time.Second
+		o.HeaderTimeout = 1500 * time.Millisecond
 	})
-	c.slow = rate{bytes: 10 << 10, window: 400 * time.Millisecond}
+	c.slow = rate{bytes: 10 << 10, window: time.Second}
 	t.Run("all", func(t *testing.T) {
 		for _, m := range misbehaviours {
 			t.Run(m.name, func(t *testing.T) { t.Parallel(); m.run(t, c) })
