@@ -85,7 +85,7 @@ func (d *demo) importFeeds(ctx context.Context) error {
 // runAndKill kills the run when the quick feeds are stored and the slow ones are still under way.
 func (d *demo) runAndKill(ctx context.Context) error {
 	d.tellf("\nThe hourly run. %d feeds are slow; before they answer, the run is killed (kill -9).", demoSlow)
-	c := d.command(ctx, "run")
+	c := d.command(ctx, 4*time.Second, "run")
 	if err := c.Start(); err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (d *demo) query(use func(*sql.DB) error) error {
 
 // crawl runs this program as a child, and shows the command and what it printed.
 func (d *demo) crawl(ctx context.Context, args ...string) error {
-	c := d.command(ctx, args...)
+	c := d.command(ctx, time.Second, args...)
 	out, err := c.CombinedOutput()
 	for line := range strings.Lines(string(out)) {
 		d.tellf("  %s", strings.TrimRight(line, "\n"))
@@ -198,11 +198,11 @@ func (d *demo) crawl(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// command is this program with the environment that cron would give it, and a time-out that suits a demo.
-func (d *demo) command(ctx context.Context, args ...string) *exec.Cmd {
+// command is this program with the environment that cron would give it, and a time-out for fetches that suits a demo.
+func (d *demo) command(ctx context.Context, timeout time.Duration, args ...string) *exec.Cmd {
 	d.tellf("$ crawl %s", strings.Join(args, " "))
 	if args[0] == "run" || args[0] == "half-check" || args[0] == "import" {
-		args = append(args, "--allow-net", "127.0.0.0/8", "--timeout", "4s", "--start-minute", fmt.Sprint(d.minute))
+		args = append(args, "--allow-net", "127.0.0.0/8", "--timeout", timeout.String(), "--start-minute", fmt.Sprint(d.minute))
 	}
 	c := exec.CommandContext(ctx, d.path, append(args, "--dir", filepath.Join(d.dir, "data"))...)
 	c.Env = []string{"HOME=" + d.dir, "PATH=/usr/bin:/bin"}

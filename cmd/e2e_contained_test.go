@@ -33,18 +33,9 @@ func TestBrokenFeedsCostTheirOwnTimeAlone(t *testing.T) {
 	w := newWorld(t, s, "CRAWL_TIMEOUT="+timeout.String())
 	w.subscribe()
 	run := w.start(runAt(0), "run")
-	for stored := ""; stored != "40"; time.Sleep(50 * time.Millisecond) {
-		if rows, err := w.tryQuery("SELECT count(*) FROM items"); err == nil {
-			stored = rows[0]
-		}
-		if passed := time.Since(run.began); passed > soon {
-			t.Fatalf("after %v the healthy feeds have %s items of 40 in the database", passed, stored)
-		}
-	}
-	if len(s.requests()) != 32 {
-		t.Fatalf("%d requests, not 32", len(s.requests()))
-	}
+	w.awaitItems(40, run)
 	inTime := time.Since(run.began)
+	s.await(t, "all requests", arrived(32))
 	e := run.wait().want(0)
 	if e.elapsed < timeout || e.elapsed > timeout*3/2 {
 		t.Fatalf("the run took %v; the time-out is %v", e.elapsed, timeout)

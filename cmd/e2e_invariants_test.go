@@ -134,9 +134,9 @@ func eachOnce(t testing.TB, log []siteRequest, feeds []*siteFeed) {
 // content is everything in the database that does not depend on when, by whom and in what order it was written.
 func (w *world) content() []string {
 	w.t.Helper()
-	item := w.columns("items", "i", "id", "feed_id", "first_seen_at", "changed_at")
-	feed := w.columns("feeds", "f", "id", "category_id", "last_attempt_at", "last_fetched_at", "last_success_at", "last_changed_at",
-		"next_fetch_at", "lease_owner", "lease_boot", "lease_until", "lease_token", "merged_token", "item_hashes", "created_at", "added_at")
+	item := w.columns("items", "i", "id", "feed_id", "seq", "first_seen_at", "changed_at")
+	feed := w.columns("feeds", "f", "id", "category_id", "previous_attempt_at", "last_attempt_at", "last_fetched_at", "last_success_at", "last_changed_at",
+		"next_fetch_at", "lease_owner", "lease_boot", "lease_until", "lease_token", "merged_token", "added_at")
 	var list []string
 	for _, query := range []string{
 		"SELECT 'feed', " + feed + " FROM feeds f",

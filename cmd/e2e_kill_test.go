@@ -92,7 +92,7 @@ func TestConvergesWhenTheRepairIsKilledToo(t *testing.T) {
 // repair runs the half-check and checks the invariants.
 func (w *world) repair(after string, at time.Time, want []string) {
 	w.t.Helper()
-	inFiles, before := w.snapshotFeeds(), len(w.site.requests())
+	inFiles, before := w.snapshotFeeds(hourOf(0)), len(w.site.requests())
 	w.silent(at, "half-check")
 	log := w.site.requests()
 	for _, r := range log[before:] {
@@ -139,8 +139,8 @@ func occurrences(points map[string]int) []string {
 
 var lineURL = regexp.MustCompile(`"url":"(http://127[^"]*)"`)
 
-// snapshotFeeds lists the feeds' URLs in whole lines of the snapshot files, parts included.
-func (w *world) snapshotFeeds() map[string]bool {
+// snapshotFeeds lists the feeds' URLs in whole lines of the snapshot files of an hour, parts included.
+func (w *world) snapshotFeeds(hour string) map[string]bool {
 	w.t.Helper()
 	found := map[string]bool{}
 	paths, _ := filepath.Glob(filepath.Join(w.dir, "snapshots", "*.jsonl*"))
@@ -151,6 +151,9 @@ func (w *world) snapshotFeeds() map[string]bool {
 		}
 		lines := bufio.NewScanner(strings.NewReader(string(text[:strings.LastIndexByte(string(text), '\n')+1])))
 		lines.Buffer(nil, 1<<20)
+		if !lines.Scan() || !strings.Contains(lines.Text(), hour) {
+			continue
+		}
 		for lines.Scan() {
 			if m := lineURL.FindStringSubmatch(lines.Text()); m != nil {
 				found[m[1]] = true
@@ -199,7 +202,7 @@ func TestConvergesAfterKillsAtRandomMoments(t *testing.T) {
 			}
 			kills++
 		}
-		inFiles, before := w.snapshotFeeds(), len(s.requests())
+		inFiles, before := w.snapshotFeeds(hourOf(hour)), len(s.requests())
 		most := kills + 1
 		switch random.IntN(4) {
 		case 0:

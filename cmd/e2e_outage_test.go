@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -237,29 +238,37 @@ func TestDeadFeedsAloneAreCountedAndStopped(t *testing.T) {
 	same(t, "without a reason", nil, w.query("SELECT url FROM feeds WHERE stopped_reason IS NULL"))
 }
 
-// If others answered this hour's run, a host that is silent for the half-check is silent by itself.
+// If others answered this hour's run, however it ended, a host that is silent for the half-check is silent by itself.
 func TestHalfCheckRemembersTheAnswersOfTheRun(t *testing.T) {
 	t.Parallel()
-	s := healthySite(t, 12)
-	w := newWorld(t, s, "CRAWL_TIMEOUT=1s")
-	w.subscribe()
-	w.silent(runAt(0), "run")
-	s.cut()
-	s.edit(func() {
-		for _, f := range s.feeds[:6] {
-			f.behave = hangs
-		}
-	})
-	run := w.with("CRAWL_TIMEOUT=5m").start(runAt(1), "run")
-	s.await(t, "the answers", answered(6))
-	s.await(t, "the requests", arrived(12))
-	w.run(runAt(1).Add(time.Minute), "kill").want(0)
-	run.wait().want(5)
-	s.cut()
-	w.silent(runAt(1).Add(2*time.Minute), "run") // clears the kill flag, as the half-check would not
-	eachOnce(t, s.cut(), s.feeds[:6])
-	if n := w.number("SELECT count(*) FROM feeds WHERE last_error_kind = 'timeout' AND consecutive_failures = 1"); n != 6 {
-		t.Fatalf("%d feeds with a time-out, not 6", n)
+	for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		t.Run(end.String(), func(t *testing.T) {
+			t.Parallel()
+			s := healthySite(t, 12)
+			w := newWorld(t, s, "CRAWL_TIMEOUT=1s")
+			w.subscribe()
+			w.silent(runAt(0), "run")
+			s.edit(func() {
+				for _, f := range s.feeds[:6] {
+					f.behave = hangs
+				}
+				for _, f := range s.feeds[6:] {
+					f.publish()
+				}
+			})
+			s.cut()
+			run := w.with("CRAWL_TIMEOUT=5m").start(runAt(1), "run")
+			s.await(t, "the requests", arrived(12))
+			w.awaitItems(12*3+6, run)
+			run.signal(end)
+			run.wait()
+			s.cut()
+			w.silent(halfAt(1), "half-check")
+			eachOnce(t, s.cut(), s.feeds[:6])
+			if n := w.number("SELECT count(*) FROM feeds WHERE last_error_kind = 'timeout' AND consecutive_failures = 1"); n != 6 {
+				t.Fatalf("%d feeds with a time-out, not 6", n)
+			}
+			w.converged(halfAt(1).Add(time.Minute))
+		})
 	}
-	w.converged(halfAt(1))
 }

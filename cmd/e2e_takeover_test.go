@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"encoding/json"
+	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,6 +64,7 @@ func TestTakeoverKillsARunThatIsDeaf(t *testing.T) {
 func TestHalfCheckTakesOverFromAStalledRun(t *testing.T) {
 	t.Parallel()
 	w, old := hanging(t, "CRAWL_TAKEOVER_WAIT=1s", "CRAWL_TIMEOUT=20m")
+	w.awaitItems(6, old)
 	w.nothingToDo(runAt(0).Add(5*time.Minute), "half-check")
 	old.signal(syscall.SIGSTOP)
 	w.run(runAt(0).Add(12*time.Minute), "half-check").want(0)
@@ -124,7 +127,13 @@ func (w *world) forgeLock(holder map[string]any) (release func()) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := json.NewEncoder(file).Encode(holder); err != nil {
+	text, err := json.Marshal(holder)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	text = text[:len(text)-1] // a note ends with the checksum of what stands before
+	sum := crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli))
+	if _, err := fmt.Fprintf(file, "%s,\"sum\":\"%08x\"}\n", text, sum); err != nil {
 		w.t.Fatal(err)
 	}
 	return func() { file.Close() }

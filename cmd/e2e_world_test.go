@@ -205,6 +205,20 @@ func (w *world) tryQuery(query string, args ...any) ([]string, error) {
 	return list, rows.Err()
 }
 
+// awaitItems waits until so many items are in the database while the run goes on: a few seconds at most, for results are
+// merged as they come.
+func (w *world) awaitItems(n int, run *process) {
+	w.t.Helper()
+	for stored := ""; stored != fmt.Sprint(n); time.Sleep(20 * time.Millisecond) {
+		if rows, err := w.tryQuery("SELECT count(*) FROM items"); err == nil {
+			stored = rows[0]
+		}
+		if passed := time.Since(run.began); passed > soon {
+			w.t.Fatalf("after %v %s items are in the database, not %d", passed, stored, n)
+		}
+	}
+}
+
 func joinRow(values []sql.RawBytes) string {
 	var texts []string
 	for _, v := range values {

@@ -60,6 +60,20 @@ func TestPartResumed(t *testing.T) {
 	}
 }
 
+// TestPartLastLineWrong: a last line that has its end but not its content (pages of it were not written) is cut off too.
+func TestPartLastLineWrong(t *testing.T) {
+	d := open(t, t.TempDir())
+	write(t, d, header(d, 7), lines(3)).Leave()
+	whole := get(t, d.partPath(7))
+	put(t, d, "7.jsonl.part", bytes.Replace(whole, []byte(`"feed":3`), []byte("\x00\x00\x00\x00\x00\x00\x00\x00"), 1))
+	if got, err := read(d, list(t, d)[0]); err != nil || !equal(got, lines(2)) {
+		t.Errorf("read %d lines, %v", len(got), err)
+	}
+	if got, err := held(write(t, d, header(d, 7), nil)); err != nil || !equal(got, lines(2)) {
+		t.Errorf("holds %d lines, %v", len(got), err)
+	}
+}
+
 func TestPartOfAnother(t *testing.T) {
 	d := open(t, t.TempDir())
 	h := header(d, 7)

@@ -115,8 +115,13 @@ func TestPowerCutAfterDone(t *testing.T) {
 		t.Errorf("part: %d lines, %v", len(got), err)
 	}
 	write(t, d, header(d, 7), nil).file.Close()
+	if err := d.SetKill(Kill{At: testHour}); err != nil { // makes the part's new name durable, but not its content
+		t.Fatal(err)
+	}
 	reboot()
-	if got, err := read(d, list(t, d)[0]); err != nil || len(got) < 3 {
+	if infos := list(t, d); len(infos) != 1 {
+		t.Errorf("part, opened again: %+v", infos)
+	} else if got, err := read(d, infos[0]); err != nil || len(got) < 3 {
 		t.Errorf("part, opened again: %d lines, %v", len(got), err)
 	}
 

@@ -3,8 +3,11 @@ package store
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -222,3 +225,55 @@ g:3|three|text of three|2026-11-30T11:30:00Z|2026-11-30T11:30:00Z`)
 func sameItem(a, b Item) bool {
 	return fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b)
 }
+
+// newStoreFast is newStore on a copy of a database that was made once.
+func newStoreFast(t testing.TB) *Store {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "crawl.db")
+	b, err := template()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return openStore(t, path)
+}
+
+// template is the file of an empty database.
+var template = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "crawl-store")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "crawl.db")
+	s, err := Open(context.Background(), path, Options{Migrate: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func pathOf(t testing.TB, s *Store) string {
+	t.Helper()
+	var path string
+	err := s.withWriter(context.Background(), func(x *tx) error {
+		path = x.GetFilename("")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func parseID(s string) int64 {
+	id, _ := strconv.ParseInt(s, 10, 64)
+	return id
+}
+
+func text1(v any) string { return fmt.Sprintf("%+v", v) }

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"bytes"
+	"encoding/binary"
 	"mime"
 	"strings"
 	"unicode/utf8"
@@ -16,25 +17,25 @@ import (
 
 // decode turns a body into UTF-8. What the bytes themselves show beats what is declared: a byte order mark, then
 // characters beyond ASCII that are valid UTF-8, then the HTTP header (RFC 7303), then the XML declaration, and
-// windows-1252 for the odd byte. The warning says when a declaration was not followed.
-func decode(body []byte, contentType string) (text []byte, warning string) {
+// windows-1252 for the odd byte. ascii says that the text has no other characters; the warning, that a byte was guessed.
+func decode(body []byte, contentType string) (text []byte, ascii bool, warning string) {
 	if enc := byShape(body); enc != nil {
-		return convert(enc, body), ""
+		return convert(enc, body), false, ""
 	}
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
 	ascii, valid := survey(body)
 	if valid && !(ascii && shifted(body)) {
-		return body, ""
+		return body, ascii, ""
 	}
 	for _, label := range []string{headerCharset(contentType), declaredCharset(body)} {
 		if enc := lookup(label); enc != nil {
-			return convert(enc, body), ""
+			return convert(enc, body), false, ""
 		}
 	}
 	if valid {
-		return body, ""
+		return body, ascii, ""
 	}
-	return repairUTF8(body), "bytes that are no UTF-8 were read as windows-1252"
+	return repairUTF8(body), false, "bytes that are no UTF-8 were read as windows-1252"
 }
 
 // byShape recognises the encodings of more than one byte a character, by their mark or by their first '<' or '{'.
@@ -56,32 +57,27 @@ func byShape(b []byte) encoding.Encoding {
 }
 
 // survey says whether b is ASCII alone, and whether it is valid UTF-8; a character cut off by the end is no fault.
-func survey(b []byte) (ascii, valid bool) {
-	if i := len(b) - 1; i >= 0 && b[i] >= utf8.RuneSelf {
-		for n := 1; n <= 3 && i >= 0; i, n = i-1, n+1 {
-			if utf8.RuneStart(b[i]) {
-				if !utf8.FullRune(b[i:]) {
-					b = b[:i]
-				}
-				break
-			}
-		}
-	}
-	ascii = true
-	for len(b) >= 8 {
-		if b[0]|b[1]|b[2]|b[3]|b[4]|b[5]|b[6]|b[7] >= utf8.RuneSelf {
-			ascii = false
+func survey(b []byte) (isASCII, valid bool) {
+	const highs = 0x8080808080808080
+	for len(b) >= 32 {
+		x := binary.LittleEndian.Uint64(b) | binary.LittleEndian.Uint64(b[8:]) |
+			binary.LittleEndian.Uint64(b[16:]) | binary.LittleEndian.Uint64(b[24:])
+		if x&highs != 0 {
 			break
 		}
-		b = b[8:]
+		b = b[32:]
 	}
-	valid = utf8.Valid(b)
-	if ascii {
-		for _, c := range b {
-			ascii = ascii && c < utf8.RuneSelf
+	ascii, tail := len(b) < 32, len(b)
+	for n := 1; n <= 3 && n <= len(b); n++ {
+		if c := b[len(b)-n]; c >= utf8.RuneSelf && utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-n:]) {
+				tail = len(b) - n
+			}
+			break
 		}
 	}
-	return ascii, valid
+	valid = utf8.Valid(b[:tail])
+	return ascii && valid && utf8.RuneCount(b) == len(b), valid
 }
 
 // shifted reports whether ASCII bytes could be an encoding that shifts by escapes (ISO-2022-JP, HZ).

@@ -8,8 +8,8 @@ import (
 
 // scrub removes what XML 1.0 (section 2.2) does not allow: control characters, U+FFFE and U+FFFF, and references to
 // them. It gives b itself where there is nothing to remove.
-func scrub(b []byte) (clean []byte, changed bool) {
-	if !hasControls(b) && !hasNonCharacters(b) && illegalReference(b, 0) < 0 {
+func scrub(b []byte, ascii bool) (clean []byte, changed bool) {
+	if !hasControls(b) && (ascii || !hasNonCharacters(b)) && illegalReference(b, 0) < 0 {
 		return b, false
 	}
 	out := make([]byte, 0, len(b))
@@ -30,15 +30,15 @@ func scrub(b []byte) (clean []byte, changed bool) {
 	return out, true
 }
 
-// hasControls looks at eight bytes at a time; line ends and tabs make it look closer.
+// hasControls looks at sixteen bytes at a time; line ends and tabs make it look closer.
 func hasControls(b []byte) bool {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for len(b) >= 8 {
-		x := binary.LittleEndian.Uint64(b)
-		if (x-ones*0x20)&^x&highs != 0 && anyControl(b[:8]) {
+	const blanks, highs = 0x2020202020202020, 0x8080808080808080
+	for len(b) >= 16 {
+		x, y := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		if ((x-blanks)&^x|(y-blanks)&^y)&highs != 0 && anyControl(b[:16]) {
 			return true
 		}
-		b = b[8:]
+		b = b[16:]
 	}
 	return anyControl(b)
 }

@@ -26,13 +26,15 @@ type layout struct {
 	head    []span // elements beside the items that have a lasting meaning
 	items   []span
 	ttl     span  // content of the channel's ttl
-	patches []int // bytes to overwrite so that gofeed does not see an xml:base: links are resolved here
+	patches []int // bytes of attribute names to overwrite, so that gofeed does not see them
+	bases   bool  // there is an xml:base
 	end     int   // behind the root's end tag
 }
 
 // frame is an open element.
 type frame struct {
 	name   span
+	colon  int // index of the first colon of the name, 0 if it has no prefix
 	start  int
 	spaces int // namespaces in scope
 	pieces int // pieces of text so far
@@ -59,13 +61,12 @@ type scanner struct {
 	err      *Error
 	elements int
 	work     int
-	depth    int
-	stack    [maxDepth + 1]frame // stack[0] stands for the document
+	stack    []frame // the open elements; stack[0] stands for the document
 }
 
 // cut scans the document whose root element begins at b[0].
 func cut(b []byte, format string) (*layout, string, *Error) {
-	s := scanner{b: b, itemName: "item"}
+	s := scanner{b: b, itemName: "item", stack: make([]frame, 1, 32)}
 	if format == typeAtom {
 		s.itemName = "entry"
 	}
@@ -74,55 +75,81 @@ func cut(b []byte, format string) (*layout, string, *Error) {
 }
 
 func (s *scanner) scan() {
-	i := 0
+	b, i := s.b, 0
 	for s.odd == "" && s.err == nil {
-		k := bytes.IndexByte(s.b[i:], '<')
-		if k < 0 || i+k+1 >= len(s.b) {
+		start := i
+		for i < len(b) && isSpace(b[i]) {
+			i++
+		}
+		if i < len(b) && b[i] != '<' {
+			if k := bytes.IndexByte(b[i:], '<'); k < 0 {
+				i = len(b)
+			} else {
+				i += k
+			}
+		}
+		if i+1 >= len(b) {
 			s.odd = "it ends before its last end tag"
 			return
 		}
-		if k > 0 {
-			s.text(s.b[i : i+k])
+		if i > start {
+			s.text(b[start:i])
 		}
-		i += k
-		switch c := s.b[i+1]; {
+		switch c := b[i+1]; {
 		case c == '/':
 			i = s.endTag(i)
-			if s.depth == 0 {
-				s.layout.end = i
-				return
-			}
 		case nameStart[c]:
-			if i = s.startTag(i); s.depth == 0 && s.odd == "" && s.err == nil {
-				s.layout.end = i // the root is an empty element
-				return
-			}
+			i = s.startTag(i)
 		case c == '!' || c == '?':
 			i = s.special(i)
 		default:
 			s.odd = "a bare <"
+		}
+		if len(s.stack) == 1 && s.odd == "" {
+			s.layout.end = i
+			return
 		}
 	}
 }
 
 func (s *scanner) text(b []byte) {
 	s.piece()
-	if bytes.Contains(b, []byte("]]>")) {
+	if len(b) > 2 && bytes.Contains(b, []byte("]]>")) {
 		s.odd = "a ]]> outside CDATA"
 	}
 }
 
 // startTag reads the start tag at i and gives the index behind it.
 func (s *scanner) startTag(i int) int {
-	start := i
+	parent := &s.stack[len(s.stack)-1]
+	f := frame{start: i, spaces: parent.spaces}
 	for i++; i < len(s.b) && nameByte[s.b[i]]; i++ {
+		if s.b[i] == ':' {
+			if f.colon > 0 {
+				s.odd = "a name with two colons"
+			}
+			f.colon = i
+		}
 	}
-	f := frame{name: span{start + 1, i}, start: start, spaces: s.stack[s.depth].spaces}
+	f.name = span{f.start + 1, i}
 	i, empty := s.attributes(i, &f)
-	if s.odd != "" {
+	if s.odd != "" || !s.allow(&f) {
 		return i
 	}
-	parent := &s.stack[s.depth]
+	if parent.level == container || len(s.stack) == 1 {
+		if f.level = s.levelOf(&f); f.level == container {
+			s.enter(span{f.start, i})
+		}
+	}
+	s.stack = append(s.stack, f)
+	if empty {
+		s.close(i, i)
+	}
+	return i
+}
+
+// allow counts an element and reports whether the document is still within its limits.
+func (s *scanner) allow(f *frame) bool {
 	s.elements++
 	s.work += f.spaces
 	switch {
@@ -132,21 +159,10 @@ func (s *scanner) startTag(i int) int {
 		s.err = fail(KindTooLarge, "more than %d namespaces in scope", maxSpaces)
 	case s.work > maxSpaceWork:
 		s.err = fail(KindTooLarge, "more than %d elements times namespaces", maxSpaceWork)
-	case s.depth >= maxDepth:
+	case len(s.stack) > maxDepth:
 		s.err = fail(KindTooLarge, "elements nested deeper than %d", maxDepth)
 	}
-	if s.err != nil {
-		return i
-	}
-	if f.level = s.levelOf(f.name, parent.level); f.level == container {
-		s.enter(span{start, i})
-	}
-	s.depth++
-	s.stack[s.depth] = f
-	if empty {
-		s.close(i, i)
-	}
-	return i
+	return s.err == nil
 }
 
 // attributes reads up to the end of a start tag.
@@ -192,48 +208,58 @@ func (s *scanner) attributes(i int, f *frame) (next int, empty bool) {
 	return i, false
 }
 
+// attribute counts the namespaces and hides from gofeed what it shall not act on: xml:base (links are resolved here), and
+// in Atom the type of a text, for which it would build a tree of the HTML, at a cost that a feed can drive up at will.
 func (s *scanner) attribute(name []byte, end int, f *frame) {
-	if len(name) < 5 {
-		return
-	}
-	if string(name[:5]) == "xmlns" && (len(name) == 5 || name[5] == ':') {
-		f.spaces++
-	} else if string(name[len(name)-5:]) == ":base" {
-		s.layout.patches = append(s.layout.patches, end-1)
-	}
-}
-
-// levelOf says what an element is by its name and its parent.
-func (s *scanner) levelOf(name span, parent level) level {
-	n := name.of(s.b)
-	if k := bytes.IndexByte(n, ':'); k >= 0 && bytes.IndexByte(n[k+1:], ':') >= 0 {
-		s.odd = "a name with two colons"
-	}
 	switch {
-	case s.depth == 0:
-		return container
-	case parent == container:
-		if s.isItem(n) {
-			return item
+	case len(name) == 4:
+		if s.itemName == "entry" && (string(name) == "type" || string(name) == "mode") && string(s.localName(f)) != "link" {
+			s.layout.patches = append(s.layout.patches, end-1)
 		}
-		if s.depth == 1 && s.itemName == "item" && s.layout.channel.end == 0 && string(bytes.ToLower(local(n))) == "channel" {
-			return container
-		}
-		return head
+	case len(name) < 5:
+	case string(name[:5]) == "xmlns" && (len(name) == 5 || name[5] == ':'):
+		f.spaces++
+	case string(name[len(name)-5:]) == ":base":
+		s.layout.patches = append(s.layout.patches, end-1)
+		s.layout.bases = true
 	}
-	return other
 }
 
-// isItem compares names as gofeed does, without regard to case; a prefix is right if the root has the same.
-func (s *scanner) isItem(n []byte) bool {
-	if len(n) == len(s.itemName) {
-		return bytes.EqualFold(n, []byte(s.itemName))
+// localName is an element's name without its prefix.
+func (s *scanner) localName(f *frame) []byte {
+	if f.colon > 0 {
+		return s.b[f.colon+1 : f.name.end]
 	}
-	return len(n) > len(s.itemName) && s.prefixed(n)
+	return f.name.of(s.b)
+}
+
+// levelOf says what a child of a container, or the root, is.
+func (s *scanner) levelOf(f *frame) level {
+	switch name := s.localName(f); {
+	case len(s.stack) == 1:
+		return container
+	case equalFold(name, s.itemName) && (f.colon == 0 || s.nativePrefix(s.b[f.name.start:f.colon])):
+		return item
+	case len(s.stack) == 2 && s.itemName == "item" && s.layout.channel.end == 0 && equalFold(name, "channel"):
+		return container
+	}
+	return head
+}
+
+// nativePrefix reports whether a prefix is the root's, or one that the root declares for RSS 1.0 or 0.9.
+func (s *scanner) nativePrefix(prefix []byte) bool {
+	root := &s.stack[1]
+	native := root.colon > 0 && bytes.Equal(s.b[root.name.start:root.colon], prefix)
+	eachAttribute(s.layout.root.of(s.b), func(name, value []byte) {
+		if bytes.HasPrefix(name, []byte("xmlns:")) && bytes.Equal(name[6:], prefix) && s.itemName == "item" {
+			native = native || nativeSpace(typeRDF, value)
+		}
+	})
+	return native
 }
 
 func (s *scanner) enter(tag span) {
-	if s.depth == 0 {
+	if len(s.stack) == 1 {
 		s.layout.root = tag
 	} else {
 		s.layout.channel = tag
@@ -254,7 +280,7 @@ func (s *scanner) endTag(i int) int {
 		s.odd = "an end tag that cannot be read"
 		return i
 	}
-	if s.depth == 0 || !bytes.Equal(name, s.stack[s.depth].name.of(s.b)) {
+	if len(s.stack) == 1 || !bytes.Equal(name, s.stack[len(s.stack)-1].name.of(s.b)) {
 		s.odd = "an end tag that does not match"
 		return i
 	}
@@ -264,8 +290,8 @@ func (s *scanner) endTag(i int) int {
 
 // close ends the innermost element, whose end tag lies from start to end.
 func (s *scanner) close(start, end int) {
-	f := &s.stack[s.depth]
-	s.depth--
+	f := &s.stack[len(s.stack)-1]
+	s.stack = s.stack[:len(s.stack)-1]
 	switch f.level {
 	case item:
 		s.layout.items = append(s.layout.items, span{f.start, end})
@@ -275,7 +301,7 @@ func (s *scanner) close(start, end int) {
 	case head:
 		s.beside(f, span{f.start, end}, start)
 	case container:
-		if s.depth == 1 {
+		if len(s.stack) == 2 {
 			s.layout.body.end = start
 		}
 	}
@@ -312,8 +338,8 @@ func (s *scanner) special(i int) int {
 
 // piece counts a piece of text of the innermost element. Text between the children of a container is never joined.
 func (s *scanner) piece() {
-	f := &s.stack[s.depth]
-	if f.pieces++; f.pieces > maxPieces && f.level != container && s.depth > 0 {
+	f := &s.stack[len(s.stack)-1]
+	if f.pieces++; f.pieces > maxPieces && f.level != container && len(s.stack) > 1 {
 		s.err = fail(KindTooLarge, "more than %d pieces of text in one element", maxPieces)
 	}
 }
@@ -322,27 +348,11 @@ func (s *scanner) piece() {
 // items: dates of the feed itself, how long it may be cached (ttl is read apart), the program that made it, RDF's table
 // of contents, and the number of search results.
 func (s *scanner) beside(f *frame, whole span, contentEnd int) {
-	switch string(bytes.ToLower(local(f.name.of(s.b)))) {
+	switch string(bytes.ToLower(s.localName(f))) {
 	case "ttl":
 		s.layout.ttl = span{bytes.IndexByte(s.b[f.start:], '>') + f.start + 1, contentEnd}
 	case "lastbuilddate", "pubdate", "updated", "modified", "date", "generator", "items", "totalresults":
 	default:
 		s.layout.head = append(s.layout.head, whole)
 	}
-}
-
-// prefixed reports whether a name with a prefix is that of an item: its prefix is the root's, or the root declares it for
-// RSS 1.0 or 0.9.
-func (s *scanner) prefixed(n []byte) bool {
-	k := bytes.IndexByte(n, ':')
-	if k < 0 || !bytes.EqualFold(n[k+1:], []byte(s.itemName)) {
-		return false
-	}
-	prefix, native := n[:k], bytes.HasPrefix(s.stack[1].name.of(s.b), n[:k+1])
-	eachAttribute(s.layout.root.of(s.b), func(name, value []byte) {
-		if bytes.HasPrefix(name, []byte("xmlns:")) && bytes.Equal(name[6:], prefix) {
-			native = native || s.itemName == "item" && nativeSpace(typeRDF, value)
-		}
-	})
-	return native
 }

@@ -21,7 +21,7 @@ const (
 
 // Discover finds the feeds that an HTML page names by <link rel=alternate>, absolute, in page order.
 func Discover(page []byte, pageURL string) []Candidate {
-	text, _ := decode(page[:min(len(page), maxPage)], "")
+	text, _, _ := decode(page[:min(len(page), maxPage)], "")
 	z := nethtml.NewTokenizer(bytes.NewReader(text))
 	z.SetMaxBuf(64 << 10)
 	base := pageURL

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// patch overwrites one byte of a name that gofeed shall not understand (xml:base, or a default namespace that would make
-// it take every element for an extension).
+// patch overwrites one byte of the name of an attribute that gofeed shall not understand (see scanner.attribute; or a
+// default namespace that would make it take every element for an extension).
 const patch = 'q'
 
 // document builds what gofeed is given: all that stands outside the items, and the items that keep wants.

@@ -6,37 +6,51 @@ import (
 	"time"
 )
 
+// group is the items of a document that have one key.
+type group struct {
+	winner int  // the number of the one that is stored
+	mixed  bool // they are not all the same bytes
+}
+
 // finish gives the items their keys, chooses among those that share one, and fills in the feed.
 func (r *reader) finish(rule int) {
 	f := r.feed
 	f.Rule = rule
 	next := memory{rule: rule, head: r.head, items: make([]remembered, len(r.hashes))}
-	count := make(map[string]int, len(r.hashes))
-	winner := make(map[string]int, len(r.hashes)) // key to the number of the item that is stored
+	groups := make(map[string]*group, len(r.hashes))
+	all := make([]group, len(r.hashes))
 	for i := range r.hashes {
 		m := &next.items[i]
-		m.hash = r.hashes[i]
 		switch it := r.items[i]; {
 		case it != nil:
 			it.Key = it.key(rule)
 			m.key, m.base, m.known = it.Key, it.key(ruleID), true
 		case r.known[i] >= 0 && r.mem != nil && !f.Whole:
 			*m = r.mem.items[r.known[i]]
-		default:
+		}
+		m.hash = r.hashes[i]
+		if !m.known {
 			continue
 		}
-		count[m.key]++
-		if w, taken := winner[m.key]; !taken {
-			winner[m.key] = i
+		g := groups[m.key]
+		if m.again = g != nil; !m.again {
+			all[i].winner = i
+			groups[m.key] = &all[i]
 			f.Keys = append(f.Keys, m.key)
-		} else if r.items[i] != nil && newer(r.items[i], r.items[w]) {
-			winner[m.key] = i
+			continue
+		}
+		g.mixed = g.mixed || m.hash != r.hashes[g.winner]
+		if w := r.items[g.winner]; r.items[i] != nil && (w == nil || newer(r.items[i], w)) {
+			g.winner = i
 		}
 	}
 	for i := range next.items {
 		m := &next.items[i]
-		m.shared = m.shared && !f.Whole || count[m.key] > 1 && r.items[i] != nil
-		if r.items[i] != nil && winner[m.key] == i && !r.stored(i, m) {
+		if !m.known {
+			continue
+		}
+		m.shared = groups[m.key].mixed
+		if r.items[i] != nil && groups[m.key].winner == i && !r.stored(i, m) {
 			f.Items = append(f.Items, *r.items[i])
 		}
 	}
@@ -66,6 +80,11 @@ func (r *reader) feedFields(next *memory) {
 		next.title, next.site, next.image, next.language = r.mem.title, r.mem.site, r.mem.image, r.mem.language
 		next.interval, next.hours, next.days = r.mem.interval, r.mem.hours, r.mem.days
 	}
+	r.describe(next)
+}
+
+// describe gives the feed's own fields, as they are remembered; ttl is read anew, for it may move alone.
+func (r *reader) describe(next *memory) {
 	f := r.feed
 	f.Title, f.SiteURL, f.ImageURL, f.Language = next.title, next.site, next.image, next.language
 	f.Hints.Interval = max(next.interval, timeToLive(unescape(r.lay.ttl.of(r.b))))

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ func (r *reader) prepareItems() {
 
 // tagBase is the base within an element, by the xml:base of its start tag.
 func (r *reader) tagBase(base string, tag span) string {
-	if len(r.lay.patches) == 0 {
+	if !r.lay.bases {
 		return base
 	}
 	return xmlBase(base, tag.of(r.b))
@@ -97,7 +98,7 @@ func (r *reader) base(i int, e *entry) string {
 	case r.format == typeAtom:
 		r.atomDetails(e, raw, tag)
 	}
-	if len(r.lay.patches) > 0 && bytes.Contains(raw, []byte(":base")) {
+	if r.lay.bases && bytes.Contains(raw, []byte(":base")) {
 		eachChild(raw, func(c child) {
 			if string(local(c.name)) == "link" && bytes.Contains(c.tag, []byte(":base")) && e.base == "" {
 				e.base = xmlBase(base, c.tag)
@@ -124,6 +125,10 @@ func (r *reader) atomDetails(e *entry, raw, tag []byte) {
 			e.id = unescape(c.content)
 		case "title":
 			e.titleMode = atomMode(c)
+		case "summary":
+			e.summary = first(inlineMarkup(c.content), e.summary)
+		case "content":
+			e.content = first(inlineMarkup(c.content), e.content)
 		}
 	})
 }
@@ -136,16 +141,53 @@ func atomMode(c child) mode {
 			m = markup
 		}
 	})
-	inner := bytes.ReplaceAll(c.content, []byte("<![CDATA["), nil)
-	if m == plain && !bytes.Contains(c.content, []byte("<![CDATA[")) && bytes.Contains(inner, []byte("<")) {
+	if m == plain && hasElements(c.content) {
 		m = markup
 	}
 	return m
 }
 
+// hasElements reports whether the content of an element holds elements, as XHTML does.
+func hasElements(content []byte) bool {
+	for i := 0; ; {
+		k := bytes.IndexByte(content[i:], '<')
+		if k < 0 || i+k+1 >= len(content) {
+			return false
+		}
+		i += k
+		if nameStart[content[i+1]] {
+			return true
+		}
+		if bytes.HasPrefix(content[i:], []byte("<![CDATA[")) {
+			i += after(content[i:], 9, "]]>")
+		} else {
+			i++
+		}
+	}
+}
+
+// inlineMarkup is content that holds elements, as it stands, without the <div> that XHTML is wrapped in (RFC 4287
+// 3.1.1.3); "" if it holds none.
+func inlineMarkup(content []byte) string {
+	if !hasElements(content) {
+		return ""
+	}
+	content = bytes.TrimSpace(content)
+	var only child
+	children := 0
+	eachChild(slices.Concat([]byte("<x>"), content, []byte("</x>")), func(c child) {
+		only = c
+		children++
+	})
+	if children == 1 && equalFold(local(only.name), "div") && content[0] == '<' && content[len(content)-1] == '>' {
+		content = bytes.TrimSpace(only.content)
+	}
+	return string(content)
+}
+
 // restore undoes the patch of an xml:base within content.
 func (r *reader) restore(s string) string {
-	if r.lay != nil && len(r.lay.patches) > 0 {
+	if r.lay.bases {
 		return strings.ReplaceAll(s, "xml:bas"+string(patch), "xml:base")
 	}
 	return s

@@ -19,6 +19,11 @@ func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\
 // local is a name without its prefix.
 func local(name []byte) []byte { return name[bytes.IndexByte(name, ':')+1:] }
 
+// equalFold compares a name with one in lower case.
+func equalFold(name []byte, lower string) bool {
+	return len(name) == len(lower) && bytes.EqualFold(name, []byte(lower))
+}
+
 // eachAttribute calls f with the name and the raw value of each attribute of a start tag, however badly it is written.
 func eachAttribute(tag []byte, f func(name, value []byte)) {
 	i := 1

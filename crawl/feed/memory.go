@@ -15,6 +15,7 @@ type memory struct {
 	interval                     time.Duration // without ttl, which is read anew
 	hours, days                  uint64        // bits of skipHours and skipDays
 	items                        []remembered
+	shared                       int // how many of them are; counted anew by unpack
 }
 
 // remembered is an item of the last document, the losers of repeated ids included.
@@ -22,7 +23,8 @@ type remembered struct {
 	hash   uint64
 	base   string // its key under ruleID
 	key    string
-	shared bool // another item of the document had the same key
+	shared bool // another item of the document, of other bytes, had the same key
+	again  bool // an earlier item of the document had the same key
 	known  bool // it was read: items that could not be are tried again
 }
 
@@ -52,6 +54,9 @@ func (m *memory) pack() []byte {
 		}
 		if it.key != it.base {
 			flags |= 4
+		}
+		if it.again {
+			flags |= 8
 		}
 		b = appendString(append(b, flags), it.base)
 		if flags&4 != 0 {
@@ -85,7 +90,10 @@ func unpack(b []byte) *memory {
 		it := &m.items[i]
 		it.hash = r.fixed()
 		flags := r.flags()
-		it.shared, it.known = flags&1 != 0, flags&2 != 0
+		if it.shared, it.known = flags&1 != 0, flags&2 != 0; it.shared {
+			m.shared++
+		}
+		it.again = flags&8 != 0
 		it.base = r.text()
 		if it.key = it.base; flags&4 != 0 {
 			it.key = r.text()

@@ -45,7 +45,7 @@ func Read(ctx context.Context, d Document) (*Feed, error) {
 
 // prepare makes the document one that the scanner accepts: characters, root, markup.
 func (r *reader) prepare() error {
-	text, warning := decode(r.d.Body, r.d.ContentType)
+	text, ascii, warning := decode(r.d.Body, r.d.ContentType)
 	r.warn(warning)
 	format, start, err := findRoot(text)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *reader) prepare() error {
 	r.format, r.b = format, text[start:]
 	r.feed.Type = format
 	var changed bool
-	if r.b, changed = scrub(r.b); changed {
+	if r.b, changed = scrub(r.b, ascii); changed {
 		r.warn("characters that XML does not allow were removed")
 	}
 	if format == typeJSON {
@@ -183,27 +183,25 @@ func (r *reader) readNew() bool {
 	if r.mem == nil {
 		return false
 	}
-	fresh := 0
+	fresh, moved := 0, len(r.known) != len(r.mem.items)
 	here := make(map[int]bool)
-	for _, k := range r.known {
+	for i, k := range r.known {
+		moved = moved || k != i
 		if k < 0 {
 			fresh++
 		} else if r.mem.items[k].shared {
 			here[k] = true
 		}
 	}
-	shared := 0
-	for k := range r.mem.items {
-		if r.mem.items[k].shared {
-			shared++
-		}
-	}
 	switch {
-	case shared != len(here):
+	case r.mem.shared != len(here):
 		r.feed.Why = "an item whose identity another shared is gone"
 		return false
 	case fresh == len(r.known) && fresh > 0:
 		return false
+	case !moved && r.mem.shared == 0:
+		r.unchanged()
+		return true
 	}
 	r.items = make([]*Item, len(r.known))
 	if fresh > 0 && !r.parseNew(fresh) {
@@ -211,6 +209,19 @@ func (r *reader) readNew() bool {
 	}
 	r.finish(r.mem.rule)
 	return true
+}
+
+// unchanged is the result of a document whose items are all as they were.
+func (r *reader) unchanged() {
+	f := r.feed
+	f.Rule, f.Memory = r.mem.rule, r.d.Memory
+	f.Keys = make([]string, 0, len(r.mem.items))
+	for i := range r.mem.items {
+		if !r.mem.items[i].again {
+			f.Keys = append(f.Keys, r.mem.items[i].key)
+		}
+	}
+	r.describe(r.mem)
 }
 
 func (r *reader) parseNew(fresh int) bool {

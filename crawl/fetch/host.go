@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
@@ -48,6 +49,9 @@ var errNotHost = errors.New("the URL's host is not a host name")
 // toASCII is IDNA's ToASCII for what is not ASCII. Names that are pass as they are, in lower case, with underscores too: they
 // are in use, though no host names by the book.
 func toASCII(host string) (string, error) {
+	if len(host) > 4*253 || !utf8.ValidString(host) { // more than any name in UTF-8; what IDNA does grows with the square
+		return "", errNotHost
+	}
 	if strings.IndexFunc(host, func(r rune) bool { return r >= 0x80 }) >= 0 {
 		ascii, err := idna.Lookup.ToASCII(host)
 		if err != nil {
@@ -56,7 +60,7 @@ func toASCII(host string) (string, error) {
 		host = ascii
 	}
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if host == "" || len(host) > 253 || host[0] == '.' || strings.Contains(host, "..") ||
+	if host == "" || len(host) > 253 || host[0] == '.' || strings.Contains(host+".", "..") ||
 		strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "" {
 		return "", errNotHost
 	}

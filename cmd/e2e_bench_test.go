@@ -1,0 +1,75 @@
+package cmd
+
+import (
+	"testing"
+	"time"
+)
+
+// BenchmarkRun is a whole run of the real program over a local server that shares its cores: start-up, 500 feeds of 30 items on 500
+// hosts, snapshots and all.
+func BenchmarkRun(b *testing.B) {
+	const feeds, items = 500, 30
+	for _, c := range []struct {
+		name       string
+		validators bool
+		change     func(*siteFeed)
+	}{
+		{"cold", true, nil},
+		{"not-modified", true, func(*siteFeed) {}},
+		{"same-bytes", false, func(*siteFeed) {}},
+		{"one-new-item-each", true, func(f *siteFeed) { f.publish(); f.items = f.items[:items] }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s := newSite(b)
+			for n := range feeds {
+				s.add([]string{"News", "Science", "Art", "Work", "Play"}[n%5], items).validators = c.validators
+			}
+			var spent time.Duration
+			hour := 0
+			w := newWorld(b, s)
+			w.subscribe()
+			if c.change != nil {
+				w.silent(runAt(0), "run")
+			}
+			b.ResetTimer()
+			for range b.N {
+				b.StopTimer()
+				if c.change == nil {
+					w = newWorld(b, s)
+					w.subscribe()
+				} else {
+					hour += 25 // past every interval that grows while nothing changes
+					s.edit(func() {
+						for _, f := range s.feeds {
+							c.change(f)
+						}
+					})
+				}
+				s.cut()
+				b.StartTimer()
+				p := w.start(runAt(hour), "run")
+				p.wait().want(0)
+				spent += p.child.ProcessState.UserTime() + p.child.ProcessState.SystemTime()
+				b.StopTimer()
+				eachOnce(b, s.cut(), s.feeds)
+				b.StartTimer()
+			}
+			b.ReportMetric(spent.Seconds()/float64(b.N), "cpu-s/op")
+			b.ReportMetric(float64(feeds*b.N)/b.Elapsed().Seconds(), "feeds/s")
+		})
+	}
+}
+
+// BenchmarkNothingToDo is a run whose hour is done.
+func BenchmarkNothingToDo(b *testing.B) {
+	s := newSite(b)
+	for range 100 {
+		s.add("News", 10)
+	}
+	w := newWorld(b, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	for b.Loop() {
+		w.silent(runAt(0).Add(time.Minute), "run")
+	}
+}

@@ -1,0 +1,52 @@
+package cmd
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/knadh/koanf/v2"
+)
+
+// dataDirectory is --dir, else $CRAWL_DIR, else $XDG_DATA_HOME/crawl, else ~/.local/share/crawl.
+func dataDirectory(flags, vars *koanf.Koanf, env func(string) (string, bool)) (string, error) {
+	for _, k := range []*koanf.Koanf{flags, vars} {
+		if dir := k.String("dir"); dir != "" {
+			return filepath.Abs(dir)
+		}
+	}
+	return userDirectory(env, "XDG_DATA_HOME", ".local/share")
+}
+
+// configFile is --config, else $CRAWL_CONFIG, else crawl.toml in the data directory, else in $XDG_CONFIG_HOME/crawl; "" if
+// there is none. A file that was named must be there.
+func configFile(dir string, flags, vars *koanf.Koanf, env func(string) (string, bool)) (string, error) {
+	for _, k := range []*koanf.Koanf{flags, vars} {
+		if path := k.String("config"); path != "" {
+			return filepath.Abs(path)
+		}
+	}
+	candidates := []string{filepath.Join(dir, "crawl.toml")}
+	if user, err := userDirectory(env, "XDG_CONFIG_HOME", ".config"); err == nil {
+		candidates = append(candidates, filepath.Join(user, "crawl.toml"))
+	}
+	for _, path := range candidates {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", nil
+}
+
+// userDirectory is crawl's place below one of the XDG directories. A relative one is invalid and ignored (XDG Base Directory
+// Specification, "Environment variables").
+func userDirectory(env func(string) (string, bool), xdg, below string) (string, error) {
+	if base, _ := env(xdg); filepath.IsAbs(base) {
+		return filepath.Join(base, "crawl"), nil
+	}
+	home, _ := env("HOME")
+	if !filepath.IsAbs(home) {
+		return "", &usageError{errors.New("there is no home directory to keep the data in"), "name a directory by --dir or the variable CRAWL_DIR"}
+	}
+	return filepath.Join(home, below, "crawl"), nil
+}

@@ -1,0 +1,76 @@
+package fetch
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// names is what a resolver of these tests knows: a name's addresses, or how it fails.
+type names struct {
+	addrs map[string][]string
+	fails map[string]dnsmessage.RCode
+	mute  map[string]bool // no answer is ever given
+}
+
+// newResolver starts a DNS server on loopback and returns a resolver that asks nothing else.
+func newResolver(t testing.TB, n names) *net.Resolver {
+	t.Helper()
+	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	go func() {
+		packet := make([]byte, 1500)
+		for {
+			size, from, err := conn.ReadFrom(packet)
+			if err != nil {
+				return
+			}
+			if answer := n.answer(packet[:size]); answer != nil {
+				conn.WriteTo(answer, from)
+			}
+		}
+	}()
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp4", conn.LocalAddr().String())
+	}}
+}
+
+func (n names) answer(packet []byte) []byte {
+	var m dnsmessage.Message
+	if m.Unpack(packet) != nil || len(m.Questions) != 1 {
+		return nil
+	}
+	q := m.Questions[0]
+	name := strings.TrimSuffix(q.Name.String(), ".")
+	addrs, known := n.addrs[name]
+	m.Response, m.RecursionAvailable, m.Additionals = true, true, nil
+	switch code, fails := n.fails[name]; {
+	case n.mute[name]:
+		return nil
+	case fails:
+		m.RCode = code
+	case !known:
+		m.RCode = dnsmessage.RCodeNameError
+	}
+	for _, s := range addrs {
+		header := dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: 60}
+		switch addr := netip.MustParseAddr(s); {
+		case addr.Is4() && q.Type == dnsmessage.TypeA:
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AResource{A: addr.As4()}})
+		case addr.Is6() && q.Type == dnsmessage.TypeAAAA:
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AAAAResource{AAAA: addr.As16()}})
+		}
+	}
+	out, err := m.Pack()
+	if err != nil {
+		return nil
+	}
+	return out
+}
