@@ -55,7 +55,7 @@ func (p program) with(run func(ctx context.Context, a *app, args []string) error
 		a.terminal = p.isTerminal(p.stdout)
 		err = run(c.Context(), a, args)
 		if errors.Is(err, context.Canceled) {
-			err = fmt.Errorf("%w: %w", context.Cause(c.Context()), err)
+			err = context.Cause(c.Context())
 		}
 		return err
 	}

@@ -88,11 +88,11 @@ func (a *app) report(s crawl.Summary, failIfRunning bool) error {
 		}
 		a.sayUnlessLogged(text)
 	case crawl.Unfinished:
-		text := fmt.Sprintf("unfinished: %s", cmp.Or(s.Reason, "the deadline was reached, "+count(s.Feeds.Left, "feed")+" left"))
-		return &hintedError{&outcomeError{s.Outcome, text}, "the half-check goes on; --deadline allows more time"}
+		text := "unfinished: " + cmp.Or(s.Reason, "the deadline was reached")
+		return &hintedError{&outcomeError{s.Outcome, text}, "crawl half-check goes on at once, for those who cannot wait for cron"}
 	case crawl.Outage:
 		text := "outage: " + cmp.Or(s.Reason, "our own network looked down")
-		return &hintedError{&outcomeError{s.Outcome, text}, "nothing was counted against the feeds; the half-check tries again"}
+		return &hintedError{&outcomeError{s.Outcome, text}, "see whether this machine has a route and a resolver"}
 	default:
 		return &outcomeError{s.Outcome, cmp.Or(s.Reason, s.Outcome)}
 	}
@@ -118,8 +118,8 @@ func summaryLine(s crawl.Summary) string {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
 	}
-	return fmt.Sprintf("%s; %s new, %d updated; %s, %.1f MB, %.1f s", strings.Join(parts, ", "),
-		count(s.Items.New, "item"), s.Items.Updated, count(s.Requests, "request"), float64(s.Bytes)/1e6, s.Seconds)
+	return fmt.Sprintf("%s; %s new, %d updated; %s, %s, %.1f s", strings.Join(parts, ", "),
+		count(s.Items.New, "item"), s.Items.Updated, count(s.Requests, "request"), roughSize(s.Bytes), s.Seconds)
 }
 
 // summaryAttributes are the summary line of the log.

@@ -136,6 +136,18 @@ func formatSize(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
+// roughSize is a size for people.
+func roughSize(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	default:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+}
+
 func network(s *settings, text string) error {
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil {

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 
 	"crawl/crawl/feed"
 	"crawl/crawl/fetch"
+	"crawl/state"
 	"crawl/store"
 )
 
@@ -106,11 +108,34 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 		p.quiet.add(f.task.registrable())
 	}
 	if !f.task.cat.loose {
-		f.data, err = json.Marshal(&f.result)
-		if err != nil { // no value of a result is without JSON
-			panic(err)
-		}
+		f.data = p.encode(f, o)
 	}
+}
+
+// encode gives the result as its snapshot line carries it. A document that makes a line longer than a snapshot takes is
+// the feed's own failure.
+func (p *pool) encode(f *finished, o *observation) []byte {
+	data := encodeResult(&f.result)
+	if len(data) > maxLine {
+		o.doc, o.err = nil, &feed.Error{Kind: feed.KindTooLarge, Text: "the document's items are larger than a snapshot can hold"}
+		f.result = p.s.cfg.Settings.outcome(o)
+		data = encodeResult(&f.result)
+	}
+	return data
+}
+
+// maxLine leaves room for the rest of a line below what state takes, in bytes.
+const maxLine = state.MaxLine - 1<<20
+
+// encodeResult does not escape HTML: it would make content up to six times as long.
+func encodeResult(r *store.Result) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(r); err != nil { // no value of a result is without JSON
+		panic(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // request is the conditional GET for a feed.

@@ -85,7 +85,7 @@ type started struct {
 func start(t *testing.T, dir, role string) *started {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "STATE_CHILD="+role, "STATE_DIR="+dir)
+	cmd.Env = append(os.Environ(), "STATE_CHILD="+role, "STATE_DIR="+dir, "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -182,7 +182,7 @@ func (p *Part) Append(l Line) error {
 	if len(l.Data) == 0 || bytes.IndexByte(l.Data, '\n') >= 0 {
 		return fmt.Errorf("append feed %d to %s: its data is not one line of JSON", l.Feed, p.path)
 	}
-	if len(l.Data)+6*len(l.URL)+maxFixed > maxLine { // a quoted byte may become six
+	if len(l.Data)+6*len(l.URL)+maxFixed > MaxLine { // a quoted byte may become six
 		return fmt.Errorf("append feed %d to %s: %w", l.Feed, p.path, ErrTooLong)
 	}
 	start := len(p.buf)
@@ -198,7 +198,7 @@ func (p *Part) Append(l Line) error {
 func (p *Part) appended(start int) error {
 	p.count++
 	p.size += int64(len(p.buf) - start)
-	if len(p.buf) < bufferSize {
+	if len(p.buf) < writeSize {
 		return nil
 	}
 	return p.flush()
@@ -291,7 +291,7 @@ func (p *Part) flush() error {
 	if _, err := p.file.Write(p.buf); err != nil {
 		return p.fail("write", err)
 	}
-	if p.buf = p.buf[:0]; cap(p.buf) > 4*bufferSize {
+	if p.buf = p.buf[:0]; cap(p.buf) > 4*writeSize {
 		p.buf = nil
 	}
 	return nil

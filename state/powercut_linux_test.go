@@ -39,6 +39,8 @@ func newDisk(t *testing.T) disk {
 	return k
 }
 
+func (k disk) data() string { return filepath.Join(k.mount, "data") }
+
 // cut cuts the power: what is not on the disk, nor in its journal, is lost. (FS_IOC_SHUTDOWN, without a flush of the log.)
 func (k disk) cut(t *testing.T) {
 	t.Helper()
@@ -52,38 +54,33 @@ func (k disk) cut(t *testing.T) {
 	}
 }
 
-// again is the next boot.
-func (k disk) again(t *testing.T) {
+// reboot cuts the power, and opens the directory as the next run does.
+func (k disk) reboot(t *testing.T) *Dir {
 	t.Helper()
+	k.cut(t)
 	if out, err := exec.Command("umount", k.mount).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if out, err := exec.Command("mount", "-o", options, k.image, k.mount).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	d := open(t, k.data())
+	take(t, d, Holder{}).Unlock()
+	return d
 }
 
 // TestPowerCutAfterDone: what was said to be done is still so after a power cut in the same moment.
 func TestPowerCutAfterDone(t *testing.T) {
 	k := newDisk(t)
-	dir := filepath.Join(k.mount, "data")
-	d := open(t, dir)
+	d := open(t, k.data())
 	id := d.ID
-	reboot := func() {
-		t.Helper()
-		k.cut(t)
-		k.again(t)
-		d = open(t, dir)
-		take(t, d, Holder{}).Unlock()
-	}
-	reboot()
-	if d.ID != id {
+	if d = k.reboot(t); d.ID != id {
 		t.Error("the identity is lost")
 	}
 	if err := d.SetFlag(Flag{Run: 4, Hour: testHour}); err != nil {
 		t.Fatal(err)
 	}
-	reboot()
+	d = k.reboot(t)
 	if f, err := d.Flag(); err != nil || f == nil || f.Run != 4 {
 		t.Errorf("flag %+v, %v", f, err)
 	}
@@ -93,14 +90,19 @@ func TestPowerCutAfterDone(t *testing.T) {
 	if err := d.KeepHighestSeq(8); err != nil {
 		t.Fatal(err)
 	}
-	reboot()
+	d = k.reboot(t)
 	if f, err := d.Flag(); err != nil || f != nil {
 		t.Errorf("flag %+v, %v", f, err)
 	}
 	if s, err := d.HighestSeq(); err != nil || s != 8 {
 		t.Errorf("seq %d, %v", s, err)
 	}
+}
 
+// TestPowerCutAfterSync: the same for a part and a snapshot.
+func TestPowerCutAfterSync(t *testing.T) {
+	k := newDisk(t)
+	d := open(t, k.data())
 	p := write(t, d, header(d, 7), lines(3))
 	if err := p.Sync(); err != nil {
 		t.Fatal(err)
@@ -110,7 +112,7 @@ func TestPowerCutAfterDone(t *testing.T) {
 	}
 	k.cut(t)
 	p.file.Close()
-	k.again(t)
+	d = k.reboot(t)
 	if got, err := read(d, list(t, d)[0]); err != nil || len(got) < 3 || !equal(got, lines(len(got))) {
 		t.Errorf("part: %d lines, %v", len(got), err)
 	}
@@ -118,7 +120,7 @@ func TestPowerCutAfterDone(t *testing.T) {
 	if err := d.SetKill(Kill{At: testHour}); err != nil { // makes the part's new name durable, but not its content
 		t.Fatal(err)
 	}
-	reboot()
+	d = k.reboot(t)
 	if infos := list(t, d); len(infos) != 1 {
 		t.Errorf("part, opened again: %+v", infos)
 	} else if got, err := read(d, infos[0]); err != nil || len(got) < 3 {
@@ -126,7 +128,7 @@ func TestPowerCutAfterDone(t *testing.T) {
 	}
 
 	want := snapshot(t, d, header(d, 7), nil)
-	reboot()
+	d = k.reboot(t)
 	if infos := list(t, d); len(infos) != 1 || !infos[0].Complete || *infos[0].Closing != *want.Closing {
 		t.Errorf("snapshot: %+v", infos)
 	}
@@ -135,9 +137,8 @@ func TestPowerCutAfterDone(t *testing.T) {
 // TestPowerCutAnyTime: at any moment nothing is bad, and a complete snapshot is whole.
 func TestPowerCutAnyTime(t *testing.T) {
 	k := newDisk(t)
-	dir := filepath.Join(k.mount, "data")
 	for range 10 {
-		d := open(t, dir)
+		d := open(t, k.data())
 		take(t, d, Holder{}).Unlock()
 		stop := make(chan struct{})
 		go func() {
@@ -151,9 +152,7 @@ func TestPowerCutAnyTime(t *testing.T) {
 		time.Sleep(time.Duration(5+rand.IntN(60)) * time.Millisecond)
 		k.cut(t)
 		<-stop
-		k.again(t)
-		d = open(t, dir)
-		take(t, d, Holder{}).Unlock()
+		d = k.reboot(t)
 		for _, info := range list(t, d) {
 			if got, err := read(d, info); err != nil || !equal(got, lines(len(got))) {
 				t.Errorf("%s: %d lines, %v", info.Path, len(got), err)

@@ -29,7 +29,7 @@ func openReader(path string, complete bool) (*reader, error) {
 	if err != nil {
 		return nil, explain("open snapshot", err)
 	}
-	r := &reader{path: path, in: bufio.NewReaderSize(file, bufferSize), close: file.Close, complete: complete}
+	r := &reader{path: path, in: bufio.NewReaderSize(file, readSize), close: file.Close, complete: complete}
 	if err := r.begin(); err != nil {
 		file.Close()
 		return nil, err
@@ -62,7 +62,7 @@ func (r *reader) damaged(format string, args ...any) error {
 // closing line, of which all is right, or in a part whatever was not written whole.
 func (r *reader) next() ([]byte, error) {
 	start := r.offset
-	line, last, err := r.line(maxLine)
+	line, last, err := r.line(MaxLine)
 	if errors.Is(err, io.EOF) && r.complete {
 		return nil, r.damaged("the closing line is missing")
 	}

@@ -17,11 +17,14 @@ const (
 	snapshotExt = ".jsonl"
 	partExt     = snapshotExt + ".part"
 
-	maxLine    = 64 << 20 // bytes of a line
-	maxFixed   = 128      // bytes of a line without URL and data
-	maxHeader  = 4 << 10  // bytes of a header or closing line
-	bufferSize = 256 << 10
+	maxFixed  = 128      // bytes of a line without URL and data
+	maxHeader = 4 << 10  // bytes of a header or closing line
+	writeSize = 64 << 10 // bytes gathered before they are written; hundreds of parts may be open
+	readSize  = 64 << 10
 )
+
+// MaxLine bounds a line, in bytes.
+const MaxLine = 64 << 20
 
 // ErrTooLong: a line over 64 MiB, which would not be read back. The part is as it was.
 var ErrTooLong = errors.New("line over 64 MiB")

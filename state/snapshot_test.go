@@ -111,7 +111,7 @@ func TestSnapshotCutAnywhere(t *testing.T) {
 // TestSnapshotBitFlips: with any bit turned over, nothing is read that was not written.
 func TestSnapshotBitFlips(t *testing.T) {
 	d := open(t, t.TempDir())
-	h, want := header(d, 7), lines(3)
+	h, want := header(d, 7), lines(2)
 	whole := get(t, snapshot(t, d, h, want).Path)
 	closing := bytes.LastIndex(whole[:len(whole)-1], []byte("\n")) + 1
 	files := map[bool]string{true: put(t, d, "7.jsonl", whole), false: put(t, d, "7.jsonl.part", whole)}
@@ -172,16 +172,16 @@ func edit(t *testing.T, whole []byte, change func(lines []string) []string) []by
 func TestBadSnapshots(t *testing.T) {
 	d := open(t, t.TempDir())
 	whole := get(t, snapshot(t, d, header(d, 7), lines(3)).Path)
+	os.Remove(d.snapshotPath(7))
 	replace := func(old, new string) []byte {
 		return edit(t, whole, func(lines []string) []string {
 			return strings.Split(strings.Replace(strings.Join(lines, "\n"), old, new, 1), "\n")
 		})
 	}
 	tests := []struct {
-		name    string
-		file    string
-		content []byte
-		want    string
+		name, file string
+		content    []byte
+		want       string
 	}{
 		{"empty", "7.jsonl", nil, "no whole header"},
 		{"half", "7.jsonl", whole[:len(whole)/2], "no closing line"},
@@ -210,7 +210,6 @@ func TestBadSnapshots(t *testing.T) {
 			return l
 		}), "without id or count"},
 	}
-	os.Remove(d.snapshotPath(7))
 	good := snapshot(t, d, header(d, 1), lines(1))
 	for _, tt := range tests {
 		path := put(t, d, tt.file, tt.content)
@@ -219,7 +218,7 @@ func TestBadSnapshots(t *testing.T) {
 			t.Fatalf("%s: %v, bad %v, %v", tt.name, infos, bad, err)
 		}
 		var damaged *DamagedError
-		if !errors.As(bad[0], &damaged) || damaged.Path != path || !strings.Contains(damaged.Reason, tt.want) {
+		if !errors.As(bad[0], &damaged) || damaged.Path != path || !strings.Contains(bad[0].Error(), tt.want) {
 			t.Errorf("%s: %v; want %q", tt.name, bad[0], tt.want)
 		}
 		if len(list(t, d)) != 1 {
@@ -327,9 +326,6 @@ func TestReadHostileLength(t *testing.T) {
 	var damaged *DamagedError
 	if _, err := read(d, list(t, d)[0]); !errors.As(err, &damaged) || !strings.Contains(damaged.Reason, "line 2: over") {
 		t.Errorf("got %v", err)
-	}
-	if _, err := d.Part(header(d, 7), nil); !errors.As(err, &damaged) {
-		t.Errorf("part: %v", err)
 	}
 	path = put(t, d, "8.jsonl", nil)
 	if err := os.Truncate(path, 10<<30); err != nil {

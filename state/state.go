@@ -17,7 +17,9 @@ import (
 type Dir struct {
 	Path string // absolute
 	ID   string // random identity of the directory, bound to the machine: "host" in the database
-	// Point, if set, is called at each named step that a crash could separate from the next (tests kill there).
+	// Point, if set, is called at each named step that a crash could separate from the next (tests kill there): "flag-up",
+	// "part-append", "part-before-sync", "part-after-sync", "snapshot-closing", "snapshot-before-rename",
+	// "snapshot-after-rename", "snapshot-after-mtime", "flag-before-down", "flag-after-down".
 	Point func(name string)
 }
 

@@ -1,29 +1,49 @@
 package feed
 
 import (
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // parseDate reads a date in any form that feeds use: RFC 3339 and ISO 8601, RFC 822 and its relatives, asctime, numbers,
 // with lower-case zones, comments, inner blanks, 12-hour times and month names in other languages. A date without zone is
 // UTC. The zero time stands for what is missing, unreadable, or of year 1 and before. Fractions of a second are dropped.
 func parseDate(s string) time.Time {
-	if len(s) > 200 {
+	if s = strings.TrimSpace(s); s == "" || len(s) > 200 {
 		return time.Time{}
 	}
-	s = strings.TrimSpace(s)
-	t, ok := parseISO(s)
+	m, ok := parseISO(s)
 	if !ok {
-		t, ok = parseWords(s)
+		if m, ok = parseWords(asian.Replace(s)); !ok {
+			return time.Time{}
+		}
 	}
+	t, ok := m.time()
 	if !ok || t.Year() <= 1 || t.Year() > 9999 {
 		return time.Time{}
 	}
-	return t.UTC()
+	return t
+}
+
+// moment is a date in its parts; year, month and day are -1 while unknown.
+type moment struct {
+	year, month, day     int
+	hour, minute, second int
+	offset               int // seconds east of UTC
+}
+
+// time checks the parts. A leap second counts as the second before it, and 24:00 as midnight.
+func (m *moment) time() (time.Time, bool) {
+	if m.year < 0 || m.month < 1 || m.month > 12 || m.day < 1 || m.day > 31 ||
+		m.hour > 24 || m.minute > 59 || m.second > 60 || max(m.offset, -m.offset) > 24*3600 {
+		return time.Time{}, false
+	}
+	day := time.Date(m.year, time.Month(m.month), m.day, 0, 0, 0, 0, time.UTC)
+	if day.Day() != m.day { // 30 February
+		return time.Time{}, false
+	}
+	seconds := m.hour*3600 + m.minute*60 + min(m.second, 59) - m.offset
+	return day.Add(time.Duration(seconds) * time.Second), true
 }
 
 // digits reads up to n digits at the start of s.
@@ -35,116 +55,97 @@ func digits(s string, n int) (value, length int) {
 	return value, length
 }
 
-// parts of a date as they are found; -1 is unknown.
-type moment struct {
-	year, month, day     int
-	hour, minute, second int
-	offset               int // seconds east of UTC
-}
-
-func (m moment) time() (time.Time, bool) {
-	if m.month < 1 || m.month > 12 || m.day < 1 || m.day > 31 || m.hour < 0 || m.hour > 24 || m.minute < 0 || m.minute > 59 ||
-		m.second < 0 || m.second > 60 || m.offset < -24*3600 || m.offset > 24*3600 || m.year < 0 {
-		return time.Time{}, false
-	}
-	t := time.Date(m.year, time.Month(m.month), m.day, m.hour, m.minute, min(m.second, 59), 0, time.UTC)
-	if t.Day() != m.day && m.hour < 24 { // 30 February
-		return time.Time{}, false
-	}
-	return t.Add(-time.Duration(m.offset) * time.Second), true
-}
-
-// parseISO reads dates that begin with a year of four digits (RFC 3339, ISO 8601, W3C-DTF), with one-digit months and
-// days, '/' or '.' for '-', a blank for 'T', or no separators at all.
-func parseISO(s string) (time.Time, bool) {
-	m := moment{month: 1, day: 1}
-	var n int
-	if m.year, n = digits(s, 4); n != 4 {
-		return time.Time{}, false
-	}
-	s = s[4:]
-	compact := len(s) >= 4 && allDigits(s[:4])
-	for i, field := range []*int{&m.month, &m.day} {
-		if s == "" || !compact && s[0] != '-' && s[0] != '/' && s[0] != '.' {
-			if i == 0 && s != "" {
-				return time.Time{}, false
+// parseISO reads dates that begin with the year (RFC 3339, ISO 8601, W3C-DTF): with one-digit months and days, '/' or '.'
+// for '-', a blank for 'T', no separators at all, or a year of two digits; and seconds since 1970.
+func parseISO(s string) (m moment, ok bool) {
+	m = moment{month: 1, day: 1}
+	year, n := digits(s, 14)
+	switch {
+	case n == len(s) && (n == 10 || n == 13):
+		return epoch(s[:10]), true
+	case n == 8 || n == 14: // 20061231, 20061231235959
+		m.year, m.month, m.day = year, 0, 0
+		m.year, _ = digits(s, 4)
+		m.month, _ = digits(s[4:], 2)
+		m.day, _ = digits(s[6:], 2)
+		s = s[8:]
+	case n == 4, n == 2 && len(s) > 8 && s[2] == '-' && (s[8] == 'T' || s[8] == 't'):
+		if m.year, s = year, s[n:]; n == 2 {
+			m.year = century(year)
+		}
+		for _, field := range []*int{&m.month, &m.day} {
+			if s == "" || strings.IndexByte("-/.", s[0]) < 0 {
+				break
 			}
-			break
+			if *field, n = digits(s[1:], 2); n == 0 {
+				return m, false
+			}
+			s = s[1+n:]
 		}
-		if !compact {
-			s = s[1:]
-		}
-		if *field, n = digits(s, 2); n == 0 {
-			return time.Time{}, false
-		}
-		s = s[n:]
+	default:
+		return m, false
 	}
 	rest := strings.TrimLeft(s, "Tt ,")
-	if rest == "" {
-		return m.time()
-	}
-	if rest == s && s[0] >= '0' && s[0] <= '9' {
-		return time.Time{}, false
-	}
 	rest = strings.TrimPrefix(rest, "at ")
-	rest, ok := m.clock(rest)
-	if !ok {
-		if m.offset, ok = zone(rest); ok { // 2004-07-01Z
-			return m.time()
-		}
-		return time.Time{}, false
+	if rest == "" {
+		return m, true
 	}
-	if m.offset, ok = zone(rest); !ok {
-		return time.Time{}, false
+	if clock, ok := m.clock(rest); ok {
+		rest = clock
 	}
-	return m.time()
+	m.offset, ok = zone(rest)
+	return m, ok
 }
 
-func allDigits(s string) bool {
-	_, n := digits(s, len(s))
-	return n == len(s)
+// epoch is a date by seconds since 1970.
+func epoch(s string) moment {
+	seconds, _ := digits(s, 10)
+	t := time.Unix(int64(seconds), 0).UTC()
+	return moment{year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), minute: t.Minute(), second: t.Second()}
 }
 
-// clock reads hh:mm[:ss[.fraction]] or hhmm[ss] with an optional am or pm, and gives what follows.
+// century completes a year of two digits: below 50 it is 20xx.
+func century(year int) int {
+	if year < 50 {
+		return 2000 + year
+	}
+	return 1900 + year
+}
+
+// clock reads hh:mm[:ss[.fraction]], hh.mm, hhmm[ss] or hh with am or pm, and gives what follows.
 func (m *moment) clock(s string) (rest string, ok bool) {
-	var n int
-	if m.hour, n = digits(s, 2); n == 0 {
+	hour, n := digits(s, 2)
+	if n == 0 {
 		return s, false
 	}
-	s = s[n:]
-	colon := s != "" && (s[0] == ':' || s[0] == '.' && len(s) > 2)
-	if !colon && (len(s) < 2 || !allDigits(s[:2])) {
-		if ampm(s) == "" && s != "" && s[0] != 'Z' && s[0] != 'h' {
-			return s, false
+	fields, tail := [3]int{hour}, s[n:]
+	for i := 1; i < 3; i++ {
+		next := strings.TrimPrefix(tail, ":")
+		if next == tail && i == 1 && len(tail) > 2 && tail[0] == '.' {
+			next = tail[1:]
 		}
-	}
-	for _, field := range []*int{&m.minute, &m.second} {
-		if s == "" || colon && s[0] != ':' && s[0] != '.' || !colon && (s[0] < '0' || s[0] > '9') {
+		value, n := digits(next, 2)
+		if n == 0 || next == tail && (n != 2 || strings.Contains(s[:len(s)-len(tail)], ":")) {
 			break
 		}
-		if colon {
-			s = s[1:]
-		}
-		if *field, n = digits(s, 2); n == 0 {
-			return s, false
-		}
-		s = s[n:]
+		fields[i], tail = value, next[n:]
 	}
-	if s != "" && (s[0] == '.' || s[0] == ',') {
-		_, n = digits(s[1:], len(s))
-		s = s[1+n:]
+	if tail != "" && (tail[0] == '.' || tail[0] == ',') {
+		_, n := digits(tail[1:], len(tail))
+		tail = tail[1+n:]
 	}
-	s = strings.TrimSpace(s)
-	if half := ampm(s); half != "" {
-		s = strings.TrimLeft(s[len(half):], ". ")
-		if m.hour == 12 {
-			m.hour = 0
-		}
-		if half[0]|0x20 == 'p' {
-			m.hour += 12
+	half := ampm(tail)
+	if half == "" && len(s)-len(tail) <= 2 {
+		return s, false // a number is no time
+	}
+	if half != "" {
+		tail = strings.TrimLeft(tail, " ")[len(half):]
+		if fields[0] %= 12; half[0]|0x20 == 'p' {
+			fields[0] += 12
 		}
 	}
-	return s, true
+	m.hour, m.minute, m.second = fields[0], fields[1], fields[2]
+	return tail, true
 }
 
 // ampm gives the am or pm that s begins with.
@@ -160,190 +161,70 @@ func ampm(s string) string {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// zone reads a zone: nothing, Z, ±hh[:mm], a name, GMT+1, or a name after an offset.
+// zone reads all of s as a zone: nothing, Z, ±hh[:mm], a name, or a name with an offset.
 func zone(s string) (offset int, ok bool) {
-	s = strings.TrimSpace(s)
-	if s == "" || s == "Z" || s == "z" {
-		return 0, true
-	}
-	if open := strings.IndexByte(s, '('); open >= 0 {
-		return zone(s[:open])
-	}
-	if isLetter(s[0]) {
-		n := 0
-		for n < len(s) && isLetter(s[n]) {
-			n++
-		}
-		rest := strings.TrimSpace(s[n:])
-		base, known := zones[strings.ToUpper(s[:n])]
-		if rest != "" && (rest[0] == '+' || rest[0] == '-') {
-			return numericZone(rest)
-		}
-		return base, known || n <= 5
-	}
-	return numericZone(s)
-}
-
-func numericZone(s string) (offset int, ok bool) {
-	sign := 1
-	switch s = strings.TrimLeft(s, ":"); {
-	case s == "":
-		return 0, true
-	case s[0] == '-':
-		sign = -1
-	case s[0] != '+':
-		if _, n := digits(s, 4); n == 4 || strings.HasPrefix(s, "00") { // "0000", a lost sign
-			return 0, true
-		}
-		return 0, false
-	}
-	s = strings.TrimLeft(s, "+- ")
-	hours, n := digits(s, 2)
-	if n == 0 {
-		return 0, false
-	}
-	s = strings.TrimPrefix(s[n:], ":")
-	if n == 1 && len(s) == 2 { // -700
-		minutes, _ := digits(s, 2)
-		return sign * (hours*3600 + minutes*60), true
-	}
-	minutes, _ := digits(s, 2)
-	return sign * (hours*3600 + minutes*60), hours <= 24 && minutes < 60
-}
-
-// zones are the names that RFC 822 defines and those often seen beside them (seconds east of UTC).
-var zones = map[string]int{
-	"UT": 0, "UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "EST": -5 * 3600, "EDT": -4 * 3600, "ET": -5 * 3600,
-	"CST": -6 * 3600, "CDT": -5 * 3600, "CT": -6 * 3600, "MST": -7 * 3600, "MDT": -6 * 3600, "MT": -7 * 3600,
-	"PST": -8 * 3600, "PDT": -7 * 3600, "PT": -8 * 3600, "AKST": -9 * 3600, "AKDT": -8 * 3600, "HST": -10 * 3600,
-	"AST": -4 * 3600, "ADT": -3 * 3600, "NST": -12600, "NDT": -9000, "BRT": -3 * 3600, "ART": -3 * 3600,
-	"BST": 3600, "IST": 19800, "WEST": 3600, "CET": 3600, "MET": 3600, "MEZ": 3600, "CEST": 7200, "MEST": 7200,
-	"MESZ": 7200, "EET": 7200, "SAST": 7200, "EEST": 3 * 3600, "MSK": 3 * 3600, "MSD": 4 * 3600, "PKT": 5 * 3600,
-	"HKT": 8 * 3600, "SGT": 8 * 3600, "AWST": 8 * 3600, "JST": 9 * 3600, "KST": 9 * 3600, "ACST": 34200,
-	"ACDT": 37800, "AEST": 10 * 3600, "AEDT": 11 * 3600, "NZST": 12 * 3600, "NZDT": 13 * 3600,
-}
-
-// parseWords reads dates whose parts stand in any order, told apart by their form: a month by its name, a time by its
-// colon, a zone by its sign or letters, a year by its four digits or its place.
-func parseWords(s string) (time.Time, bool) {
-	m := moment{year: -1, month: -1, day: -1}
-	var numbers []string
-	timed := false
-	rest := strings.TrimSpace(withoutComments(s))
-	for rest != "" {
-		word, next := cutWord(rest)
-		switch {
-		case !timed && isClock(word):
-			after, ok := m.clock(strings.TrimSpace(word + next))
-			if !ok {
-				return time.Time{}, false
+	s = strings.Trim(withoutComments(s), " \t\r\n:")
+	numeric := false
+	for s != "" {
+		switch c := s[0]; {
+		case c == '+' || c == '-':
+			n := 0
+			if offset, n = numericZone(s); n == 0 {
+				return 0, false
 			}
-			timed = true
-			next = after
-		case word[0] >= '0' && word[0] <= '9':
-			if timed && len(numbers) >= 2 && len(word) == 4 && m.year >= 0 {
-				break
+			numeric = true
+			s = s[n:]
+		case isLetter(c):
+			n := 1
+			for n < len(s) && isLetter(s[n]) {
+				n++
 			}
-			numbers = append(numbers, word)
-		case (word[0] == '+' || word[0] == '-') && timed:
-			var ok bool
-			if m.offset, ok = numericZone(word); !ok {
-				return time.Time{}, false
+			value, known := zones[strings.ToUpper(s[:n])]
+			if !numeric {
+				offset = value
 			}
+			if !known && n > 5 {
+				return 0, false
+			}
+			s = s[n:]
+		case '0' <= c && c <= '9': // "00", a lost sign
+			if _, n := digits(s, 5); n == len(s) {
+				return offset, true
+			}
+			return 0, false
 		default:
-			if n := monthOf(word); n > 0 && m.month < 0 {
-				m.month = n
-			} else if offset, ok := zones[strings.ToUpper(word)]; ok && timed {
-				m.offset = offset
+			s = s[1:]
+		}
+	}
+	return offset, true
+}
+
+// numericZone reads ±hh, ±hmm, ±hhmm, ±hh:mm at the start of s and gives its length, 0 if there is none.
+func numericZone(s string) (offset, length int) {
+	sign := 1
+	for length < len(s) && (s[length] == '+' || s[length] == '-' || s[length] == ' ') {
+		if s[length] == '-' {
+			sign = -1
+		}
+		length++
+	}
+	value, n := digits(s[length:], 4)
+	length += n
+	hours, minutes := value/100, value%100
+	switch n {
+	case 0:
+		return 0, 0
+	case 1, 2:
+		hours, minutes = value, 0
+		if length < len(s) && s[length] == ':' {
+			if value, k := digits(s[length+1:], 2); k == 2 {
+				minutes = value
+				length += 3
 			}
 		}
-		rest = strings.TrimLeft(next, " \t\r\n,;")
 	}
-	if !m.assign(numbers) {
-		return time.Time{}, false
+	for length < len(s) && (s[length] == ':' || '0' <= s[length] && s[length] <= '9') { // seconds of an offset
+		length++
 	}
-	return m.time()
-}
-
-// withoutComments drops what stands in parentheses (RFC 822, 3.4.3).
-func withoutComments(s string) string {
-	for {
-		open := strings.IndexByte(s, '(')
-		if open < 0 {
-			return s
-		}
-		end := strings.IndexByte(s[open:], ')')
-		if end < 0 {
-			return s[:open]
-		}
-		s = s[:open] + " " + s[open+end+1:]
-	}
-}
-
-// cutWord takes a run of letters, or a number with the separators within it, or a signed number.
-func cutWord(s string) (word, rest string) {
-	r, size := utf8.DecodeRuneInString(s)
-	end := size
-	letters := unicode.IsLetter(r)
-	for end < len(s) {
-		r, size = utf8.DecodeRuneInString(s[end:])
-		if letters != (unicode.IsLetter(r) || letters && r == '.') || !letters && !strings.ContainsRune("0123456789:.", r) {
-			break
-		}
-		end += size
-	}
-	if !letters && end < len(s) && (s[end] == '/' || s[end] == '-') && s[0] != '+' && s[0] != '-' && end <= 4 {
-		return s[:end], s[end+1:] // 2/1/2006, 02-Jan-06
-	}
-	return s[:end], strings.TrimPrefix(s[end:], "-")
-}
-
-func isClock(word string) bool {
-	n := strings.IndexByte(word, ':')
-	return (n == 1 || n == 2) && allDigits(word[:n])
-}
-
-// assign gives the numbers of a date their meaning.
-func (m *moment) assign(words []string) bool {
-	numbers := make([]int, 0, 3)
-	year := -1
-	for _, w := range words {
-		n, err := strconv.Atoi(strings.TrimRight(w, ".:"))
-		if err != nil || len(numbers) == 3 {
-			if parts := strings.Split(w, "."); err != nil && len(parts) == 3 && len(numbers) == 0 { // 02.01.2006
-				return m.assign(parts)
-			}
-			return false
-		}
-		if len(w) == 4 || n > 31 {
-			year = len(numbers)
-		}
-		numbers = append(numbers, n)
-	}
-	switch {
-	case m.month > 0 && len(numbers) == 2:
-		m.day, m.year = numbers[0], numbers[1]
-		if year == 0 {
-			m.day, m.year = numbers[1], numbers[0]
-			return true
-		}
-		return m.century(words[1])
-	case m.month < 0 && len(numbers) == 3 && year != 1:
-		m.day, m.month, m.year = numbers[0], numbers[1], numbers[2]
-		if m.month > 12 {
-			m.day, m.month = m.month, m.day
-		}
-		return m.century(words[2])
-	}
-	return false
-}
-
-// century completes a year of two digits: below 50 it is 20xx.
-func (m *moment) century(word string) bool {
-	if len(strings.TrimRight(word, ".")) <= 2 {
-		if m.year += 1900; m.year < 1950 {
-			m.year += 100
-		}
-	}
-	return true
+	return sign * (hours*3600 + min(minutes, 59)*60), length
 }

@@ -76,7 +76,8 @@ func (g *get) decode(b []byte, names []string, r *Response) ([]byte, error) {
 		if plain == nil {
 			return nil, g.starved(err)
 		}
-		if err != nil && len(plain) == 0 && (packing == "br" || packing == "deflate") { // the name was wrong
+		if err != nil && len(plain) == 0 && !errors.Is(err, io.ErrUnexpectedEOF) && (packing == "br" || packing == "deflate") {
+			// The name was wrong.
 			g.hold.discard(plain)
 			return b, nil
 		}

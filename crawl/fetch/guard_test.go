@@ -184,17 +184,17 @@ func TestGoodAddressAmongBad(t *testing.T) {
 
 // TestRebinding: a name that is public when first asked and private later is judged at each dial.
 func TestRebinding(t *testing.T) {
-	known := names{addrs: map[string][]string{"rebind.example": {"127.0.0.1"}}}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<rss/>")) }))
 	defer s.Close()
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(s.URL, "http://"))
 	c := newClient(t, nil)
-	c.resolver = newResolver(t, known)
+	c.resolver = newResolver(t, names{
+		addrs: map[string][]string{"rebind.example": {"127.0.0.1"}}, later: map[string][]string{"rebind.example": {"10.0.0.1"}},
+	})
 	request := Request{URL: "http://rebind.example:" + port}
 	if _, err := c.Get(t.Context(), request); err != nil {
 		t.Fatal(err)
 	}
-	known.addrs["rebind.example"][0] = "10.0.0.1"
 	if _, err := c.Get(t.Context(), request); asError(t, err).Kind != KindAddress {
 		t.Errorf("%v", err)
 	}

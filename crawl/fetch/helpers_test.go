@@ -152,3 +152,8 @@ func (r *Response) String() string {
 	return fmt.Sprintf("%d %s, %d bytes, truncated %s %q, bot check %v, retry after %v %v, %d requests", r.Status, r.URL, len(r.Body),
 		r.TruncatedKind, r.Truncated, r.BotCheck, r.RetryAfter, r.RetryAfterCapped, r.Requests)
 }
+
+// printable says whether s is printable ASCII, in one line.
+func printable(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
+}

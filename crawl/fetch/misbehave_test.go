@@ -142,10 +142,10 @@ var misbehaviours = []misbehaviour{
 	{name: "gzip with a wrong checksum", answer: ok("", cutEnd(packed("gzip", document), 8)+"00000000"), body: document, cut: KindTruncated},
 	{name: "gzip that is only a beginning", answer: ok("Content-Encoding: gzip\r\n", "\x1f\x8b\x08\x00"), kind: KindTruncated},
 	{name: "gzip of nothing", answer: ok("Content-Encoding: gzip\r\n", packed("gzip", "")), kind: KindEmpty},
-	{name: "a gzip bomb", answer: ok("Content-Encoding: gzip\r\n", packed("gzip", strings.Repeat("<i/>", 4<<20))), body: "<i/>", cut: KindTooLarge},
-	{name: "a br bomb", answer: ok("Content-Encoding: br\r\n", packed("br", strings.Repeat("<i/>", 4<<20))), body: "<i/>", cut: KindTooLarge},
-	{name: "a zstd bomb", answer: ok("Content-Encoding: zstd\r\n", packed("zstd", strings.Repeat("<i/>", 4<<20))), body: "<i/>", cut: KindTooLarge},
-	{name: "a bomb in a bomb", answer: ok("Content-Encoding: gzip\r\n", packed("gzip", packed("gzip", strings.Repeat("<i/>", 16<<20)))), body: "<i/>", cut: KindTooLarge},
+	{name: "a gzip bomb", answer: ok("Content-Encoding: gzip\r\n", packed("gzip", strings.Repeat("<i/>", 1<<20))), body: "<i/>", cut: KindTooLarge},
+	{name: "a br bomb", answer: ok("Content-Encoding: br\r\n", packed("br", strings.Repeat("<i/>", 1<<20))), body: "<i/>", cut: KindTooLarge},
+	{name: "a zstd bomb", answer: ok("Content-Encoding: zstd\r\n", packed("zstd", strings.Repeat("<i/>", 1<<20))), body: "<i/>", cut: KindTooLarge},
+	{name: "a bomb in a bomb", answer: ok("Content-Encoding: gzip\r\n", packed("gzip", packed("gzip", strings.Repeat("<i/>", 2<<20)))), body: "<i/>", cut: KindTooLarge},
 	{name: "a bomb of empty members", answer: ok("", packed("gzip", strings.Repeat(packed("gzip", ""), 1<<17))), kind: KindTooLarge},
 	{name: "a zstd frame that asks for 2 GiB", answer: ok("", "\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00"), kind: KindTruncated},
 
@@ -263,7 +263,7 @@ func (m misbehaviour) run(t *testing.T, c *Client) {
 		if e == nil || e.Kind != m.kind {
 			t.Fatalf("failure %v of %s, want kind %s", e, r, m.kind)
 		}
-		if !strings.HasPrefix(e.Error(), s.URL+": ") || strings.Contains(e.Error(), "secret") || clean(e.Error()) != e.Error() || !e.AllowedNet {
+		if !strings.HasPrefix(e.Error(), s.URL+": ") || strings.Contains(e.Error(), "secret") || !printable(e.Error()) || !e.AllowedNet {
 			t.Errorf("error %q, allowed net %v", e, e.AllowedNet)
 		}
 		if m.check != nil && !m.check(r) {

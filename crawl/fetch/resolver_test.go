@@ -14,7 +14,8 @@ import (
 type names struct {
 	addrs map[string][]string
 	fails map[string]dnsmessage.RCode
-	mute  map[string]bool // no answer is ever given
+	mute  map[string]bool     // no answer is ever given
+	later map[string][]string // the addresses that a name has from its second A query on
 }
 
 // newResolver starts a DNS server on loopback and returns a resolver that asks nothing else.
@@ -67,6 +68,9 @@ func (n names) answer(packet []byte) []byte {
 		case addr.Is6() && q.Type == dnsmessage.TypeAAAA:
 			m.Answers = append(m.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AAAAResource{AAAA: addr.As16()}})
 		}
+	}
+	if addrs, ok := n.later[name]; ok && q.Type == dnsmessage.TypeA {
+		n.addrs[name] = addrs
 	}
 	out, err := m.Pack()
 	if err != nil {

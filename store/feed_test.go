@@ -1,0 +1,281 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAddFeeds(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t)
+	added, err := s.AddFeeds(ctx, []NewFeed{
+		{URL: "https://a.example/", Title: "mine", SiteURL: "https://a.example/site", Category: "News"},
+		{URL: "https://b.example/", Settings: FeedSettings{User: "u"}},
+		{URL: "https://a.example/", Category: "Other"},
+	}, t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := []Added{{1, true, "News"}, {2, true, Uncategorized}, {1, false, "News"}}
+	if !slices.Equal(added, wanted) {
+		t.Errorf("%+v", added)
+	}
+	want(t, "categories", dump(t, s, "SELECT name FROM categories ORDER BY id"), "News\nUncategorized")
+	url := "https://c.example/"
+	if err := s.EditFeed(ctx, 1, FeedEdit{URL: &url}, t0); err != nil {
+		t.Fatal(err)
+	}
+	added, err = s.AddFeeds(ctx, []NewFeed{{URL: "https://a.example/"}, {URL: url}}, t0) // a former and a present URL
+	if err != nil || !slices.Equal(added, []Added{{1, false, "News"}, {1, false, "News"}}) {
+		t.Errorf("%+v %v", added, err)
+	}
+	f, err := s.FindFeed(ctx, "2")
+	if err != nil || f.Settings.User != "u" || f.Category != Uncategorized || f.Status != "active" || !f.NextFetchAt.IsZero() {
+		t.Errorf("%+v %v", f, err)
+	}
+}
+
+func TestFeedsAndFilters(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t)
+	addFeeds(t, s, 3, "b")
+	addFeeds(t, s, 2, "a")
+	set(t, s, "own_title = 'mine', title = 'its own', consecutive_failures = 2")
+	if err := s.Stop(ctx, []int64{2}, "enough", t0); err != nil {
+		t.Fatal(err)
+	}
+	merge1(t, s, t0, success(claimOne(t, s, t0, 4), t0, item(1, "one"), item(2, "two")))
+	tests := []struct {
+		f   Filter
+		ids []int64
+	}{
+		{Filter{}, []int64{4, 5, 1, 2, 3}},
+		{Filter{Category: "b"}, []int64{1, 2, 3}},
+		{Filter{Category: "nothing"}, nil},
+		{Filter{Stopped: true}, []int64{2}},
+		{Filter{Failing: true}, []int64{1}},
+		{Filter{Stopped: true, Failing: true}, []int64{1, 2}},
+		{Filter{IDs: []int64{5, 1}}, []int64{5, 1}},
+		{Filter{IDs: []int64{}}, nil},
+	}
+	for _, test := range tests {
+		feeds, err := s.Feeds(ctx, test.f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []int64
+		for _, f := range feeds {
+			ids = append(ids, f.ID)
+			if f.ID == 1 && f.Title != "mine" || f.ID == 4 && (f.Title != "Title" || f.Items != 2) || f.ID == 2 && (f.StoppedReason != "enough" || !f.StoppedAt.Equal(t0)) {
+				t.Errorf("%+v", f)
+			}
+		}
+		if !slices.Equal(ids, test.ids) {
+			t.Errorf("%+v: %v", test.f, ids)
+		}
+	}
+	totals, err := s.Totals(ctx)
+	if err != nil || totals != (Totals{Active: 4, Failing: 1, Stopped: 1, Items: 2}) {
+		t.Errorf("%+v %v", totals, err)
+	}
+}
+
+func TestFindFeed(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t)
+	addFeeds(t, s, 3, "c")
+	url := "https://new.example/"
+	if err := s.EditFeed(ctx, 2, FeedEdit{URL: &url}, t0); err != nil {
+		t.Fatal(err)
+	}
+	for ref, id := range map[string]int64{"3": 3, "https://0.example/c/feed": 1, url: 2, "https://1.example/c/feed": 2} {
+		if f, err := s.FindFeed(ctx, ref); err != nil || f.ID != id {
+			t.Errorf("%s: %+v %v", ref, f, err)
+		}
+	}
+	for ref, near := range map[string]string{"https://0.exmaple/c/feed": "https://0.example/c/feed", "77": "", "http://elsewhere.example.org/": ""} {
+		_, err := s.FindFeed(ctx, ref)
+		var e *NotFoundError
+		if !errors.As(err, &e) || !errors.Is(err, ErrNotFound) || e.Nearest != near || e.Name != ref || e.What != "feed" {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+}
+
+func TestEditFeed(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t)
+	ids := addFeeds(t, s, 2, "c")
+	merge1(t, s, t0, success(claimOne(t, s, t0, ids[0]), t0, item(1, "one")))
+	late := claimOne(t, s, t0.Add(time.Hour), ids[0])
+	const state = `SELECT url, etag, lease_owner, lease_token, next_fetch_at, (SELECT count(*) FROM documents WHERE feed_id = id),
+		(SELECT count(*) FROM items), category_id, own_title, settings FROM feeds WHERE id = 1`
+	same := late.URL
+	if err := s.EditFeed(ctx, ids[0], FeedEdit{URL: &same}, t0); err != nil {
+		t.Error(err)
+	}
+	want(t, "same URL", dump(t, s, state), late.URL+`|"2026-11-30T10:30:00Z"|host/1|2|2026-11-30T11:25:00Z|1|1|1|<nil>|<nil>`)
+	taken := "https://1.example/c/feed"
+	if err := s.EditFeed(ctx, ids[0], FeedEdit{URL: &taken}, t0); !errors.Is(err, ErrExists) {
+		t.Errorf("got %v", err)
+	}
+	url, title, category, settings := "https://new.example/", "mine", "other", FeedSettings{Proxy: "http://p:1"}
+	if err := s.EditFeed(ctx, ids[0], FeedEdit{&url, &title, &category, &settings}, t0); err != nil {
+		t.Error(err)
+	}
+	want(t, "everything", dump(t, s, state), `https://new.example/|<nil>|<nil>|3|<nil>|0|1|2|mine|{"proxy":"http://p:1"}`)
+	set(t, s, "next_fetch_at = '2026-11-30T11:25:00Z'")
+	if err := s.EditFeed(ctx, ids[0], FeedEdit{Category: &category, Title: new(string), Settings: &FeedSettings{}}, t0); err != nil {
+		t.Error(err)
+	}
+	want(t, "cleared", dump(t, s, state), `https://new.example/|<nil>|<nil>|3|2026-11-30T11:25:00Z|0|1|2|<nil>|<nil>`)
+	if err := s.EditFeed(ctx, 99, FeedEdit{}, t0); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStopAndResume(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t)
+	ids := addFeeds(t, s, 3, "c")
+	merge1(t, s, t0, success(claimOne(t, s, t0, 1), t0))
+	set(t, s, "consecutive_failures = 4, failed_hour = '2026-11-30T10:30:00Z'")
+	if err := s.Stop(ctx, ids[:2], "enough", t0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(ctx, ids[:1], "another reason", t0.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	const state = "SELECT status, stopped_reason, stopped_at, consecutive_failures, failed_hour, next_fetch_at, lease_token FROM feeds"
+	want(t, "stopped", dump(t, s, state), `
+stopped|enough|2026-11-30T10:30:00Z|4|2026-11-30T10:30:00Z|2026-11-30T11:25:00Z|2
+stopped|enough|2026-11-30T10:30:00Z|0|<nil>|<nil>|1
+active|<nil>|<nil>|0|<nil>|<nil>|0`)
+	if n, err := s.Resume(ctx, ids, "", t0); n != 2 || err != nil {
+		t.Errorf("%d %v", n, err)
+	}
+	want(t, "resumed", dump(t, s, state), `
+active|<nil>|<nil>|0|<nil>|<nil>|3
+active|<nil>|<nil>|0|<nil>|<nil>|2
+active|<nil>|<nil>|0|<nil>|<nil>|0`)
+	if err := s.Stop(ctx, ids[:1], "gone", t0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Resume(ctx, ids[:1], "https://1.example/c/feed", t0); !errors.Is(err, ErrExists) {
+		t.Errorf("got %v", err)
+	}
+	if n, err := s.Resume(ctx, ids[:1], "https://new.example/", t0); n != 1 || err != nil {
+		t.Errorf("%d %v", n, err)
+	}
+	want(t, "another URL", dump(t, s, "SELECT url, status, etag FROM feeds WHERE id = 1"), "https://new.example/|active|<nil>")
+	if _, err := s.Resume(ctx, ids, "https://x.example/", t0); err == nil {
+		t.Error("one URL for three feeds")
+	}
+}
+
+// Removing a feed removes all that belongs to it; each item's removal is a change, and its id is never used again.
+func TestRemove(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t)
+	if err := s.SetRanked(ctx, "c", true); err != nil {
+		t.Fatal(err)
+	}
+	ids := addFeeds(t, s, 2, "c")
+	claims := claimAt(t, s, t0, ids...)
+	merge1(t, s, t0, success(claims[0], t0, item(1, "one"), item(2, "two")), success(claims[1], t0, item(1, "one")))
+	url := "https://new.example/"
+	if err := s.EditFeed(ctx, 1, FeedEdit{URL: &url}, t0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remove(ctx, ids[:1], t0); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"feeds", "items", "contents", "positions", "documents", "fetches"} {
+		want(t, table, dump(t, s, "SELECT count(*) FROM "+table), "1")
+	}
+	want(t, "former", dump(t, s, "SELECT count(*) FROM former_urls"), "0")
+	want(t, "changes", dump(t, s, "SELECT seq, item_id, feed_id, kind FROM changes WHERE seq > 3"), "4|1|1|removed\n5|2|1|removed")
+	added, err := s.AddFeeds(ctx, []NewFeed{{URL: url}}, t0)
+	if err != nil || added[0].ID != 3 {
+		t.Errorf("%+v %v", added, err)
+	}
+	want(t, "foreign keys", dump(t, s, "PRAGMA foreign_key_check"), "")
+}
+
+func TestCategories(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t)
+	addFeeds(t, s, 4, "b")
+	if err := s.SetRanked(ctx, "a", true); err != nil {
+		t.Fatal(err)
+	}
+	set(t, s, "consecutive_failures = 1, last_attempt_at = '2026-11-30T09:00:00Z', next_fetch_at = '2026-11-30T10:00:00Z'")
+	if err := s.Stop(ctx, []int64{2}, "", t0); err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.Categories(ctx)
+	wanted := []Category{{ID: 2, Name: "a", Ranked: true}, {ID: 1, Name: "b", Feeds: 4, Active: 3, Stopped: 1, Failing: 1, DueAtOnce: 2}}
+	if err != nil || !slices.Equal(all, wanted) {
+		t.Errorf("%+v %v", all, err)
+	}
+	if err := s.Stop(ctx, []int64{3, 4}, "", t0); err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.FindCategory(ctx, "b")
+	if err != nil || !b.Oldest.Equal(time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)) {
+		t.Errorf("%+v %v", b, err)
+	}
+	if err := s.RenameCategory(ctx, "b", "a"); !errors.Is(err, ErrExists) {
+		t.Errorf("got %v", err)
+	}
+	if err := s.RenameCategory(ctx, "b", "news"); err != nil {
+		t.Error(err)
+	}
+	if err := s.RenameCategory(ctx, "news", "news"); err != nil {
+		t.Error(err)
+	}
+	for _, err := range []error{
+		s.RenameCategory(ctx, "nwes", "x"),
+		s.RemoveCategory(ctx, "nwes"),
+		func() error { _, err := s.FindCategory(ctx, "nwe"); return err }(),
+	} {
+		var e *NotFoundError
+		if !errors.As(err, &e) || e.What != "category" {
+			t.Errorf("got %v", err)
+		}
+	}
+	if err := s.RemoveCategory(ctx, "news"); err == nil || !strings.Contains(err.Error(), "4 feeds") {
+		t.Errorf("got %v", err)
+	}
+	if err := s.SetRanked(ctx, "a", false); err != nil {
+		t.Error(err)
+	}
+	if err := s.RemoveCategory(ctx, "a"); err != nil {
+		t.Error(err)
+	}
+	want(t, "left", dump(t, s, "SELECT id, name, ranked FROM categories"), "1|news|0")
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"News", "Technology", "Science", "https://example.org/feed.xml"}
+	for asked, wanted := range map[string]string{
+		"New": "News", "news": "News", "Tecnology": "Technology", "x": "", "": "", "https://example.org/feed": "https://example.org/feed.xml",
+		"Something else": "", strings.Repeat("x", 1000): "",
+	} {
+		if got := nearest(asked, names); got != wanted {
+			t.Errorf("%q: %q, want %q", asked, got, wanted)
+		}
+	}
+	for _, c := range []struct {
+		a, b string
+		d    int
+	}{{"kitten", "sitting", 3}, {"", "abc", 3}, {"abc", "abc", 0}, {"ab", "ba", 2}} {
+		if d := distance(c.a, c.b, 10); d != c.d {
+			t.Errorf("%s %s: %d", c.a, c.b, d)
+		}
+	}
+}

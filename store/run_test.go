@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRuns(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t)
+	start := func(host string, at time.Time) Run {
+		r := Run{Host: host, Kind: "run", Hour: hourOf(at), StartedAt: at}
+		id, err := s.StartRun(ctx, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.ID = id
+		return r
+	}
+	a, b, c := start("a", t0), start("b", t0), start("a", t0.Add(time.Hour))
+	a.FinishedAt, a.Outcome = t0.Add(time.Minute), "done"
+	a.Counts = Counts{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+	if err := s.FinishRun(ctx, a); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.FinishRun(ctx, Run{ID: 99}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	runs, err := s.Runs(ctx, 2)
+	if err != nil || len(runs) != 2 || runs[0] != c || runs[1] != b {
+		t.Errorf("%+v %v", runs, err)
+	}
+	runs, err = s.RunsOf(ctx, "a", hour)
+	if err != nil || len(runs) != 1 || runs[0] != a {
+		t.Errorf("%+v %v", runs, err)
+	}
+	if n, err := s.CrashRuns(ctx, "a", c.ID, t0); n != 0 || err != nil {
+		t.Errorf("%d %v", n, err)
+	}
+	if n, err := s.CrashRuns(ctx, "a", 0, t0.Add(2*time.Hour)); n != 1 || err != nil {
+		t.Errorf("%d %v", n, err)
+	}
+	want(t, "outcomes", dump(t, s, "SELECT outcome, finished_at FROM runs"), `
+done|2026-11-30T10:31:00Z
+<nil>|<nil>
+crashed|2026-11-30T12:30:00Z`)
+}
+
+func TestSteps(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t)
+	if st, err := s.LastStep(ctx, "a", "hook"); st != (Step{}) || err != nil {
+		t.Errorf("%+v %v", st, err)
+	}
+	later := Step{"a", hour.Add(time.Hour), "hook", t0.Add(time.Hour), 9}
+	for _, st := range []Step{{"a", hour, "hook", t0, 5}, later, {"a", hour, "hook", t0, 7}, {"b", hour.Add(5 * time.Hour), "hook", t0, 8}} {
+		if err := s.FinishStep(ctx, st); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st, err := s.LastStep(ctx, "a", "hook"); st != later || err != nil {
+		t.Errorf("%+v %v", st, err)
+	}
+	want(t, "last wins", dump(t, s, "SELECT seq FROM steps WHERE host = 'a' ORDER BY hour"), "7\n9")
+	if err := s.Optimize(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// A database that was put back from a backup gets a new epoch, once.
+func TestEpoch(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t)
+	if e, err := s.Epoch(ctx); e != 1 || err != nil {
+		t.Errorf("%d %v", e, err)
+	}
+	if n, err := s.HighestSeq(ctx); n != 0 || err != nil {
+		t.Errorf("%d %v", n, err)
+	}
+	id := addFeeds(t, s, 1, "c")[0]
+	merge1(t, s, t0, success(claimOne(t, s, t0, id), t0, item(1, "one"), item(2, "two")))
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	err := s.withWriter(ctx, func(x *tx) error { return x.run("VACUUM INTO ?", backup) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t1 := t0.Add(time.Hour)
+	merge1(t, s, t1, success(claimOne(t, s, t1, id), t1, item(3, "three")))
+	seen, err := s.HighestSeq(ctx)
+	if seen != 3 || err != nil {
+		t.Errorf("%d %v", seen, err)
+	}
+	if renewed, err := s.RenewEpoch(ctx, seen); renewed || err != nil {
+		t.Errorf("%v %v", renewed, err)
+	}
+	old := openStore(t, backup, func(o *Options) { o.Migrate = true })
+	if renewed, err := old.RenewEpoch(ctx, seen); !renewed || err != nil {
+		t.Errorf("%v %v", renewed, err)
+	}
+	e, err := old.Epoch(ctx)
+	if e <= 1 || err != nil {
+		t.Errorf("%d %v", e, err)
+	}
+	if renewed, err := old.RenewEpoch(ctx, 2); renewed || err != nil {
+		t.Errorf("%v %v", renewed, err)
+	}
+	want(t, "epoch", dump(t, old, "SELECT count(*) FROM meta"), "1")
+}
+
+// What README.md tells other programs to do, and what tools do to the database between hours.
+func TestOthersUseTheDatabase(t *testing.T) {
+	s := newStore(t)
+	id := addFeeds(t, s, 1, "c")[0]
+	merge1(t, s, t0, success(claimOne(t, s, t0, id), t0, item(1, "one")))
+	db := foreign(t, pathOf(t, s))
+	_, err := db.Exec("update feeds set fetched_hour=null, next_fetch_at=null, lease_owner=null, lease_until=null, " +
+		"last_fetched_at='2020-01-01T00:00:00Z' where last_fetched_at is not null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := db.QueryRow("select count(*) from items").Scan(&n); err != nil || n != 1 {
+		t.Errorf("%d %v", n, err)
+	}
+	if c := claimAt(t, s, t0, id); len(c) != 1 || !strings.HasPrefix(c[0].ETag, `"2026`) {
+		t.Errorf("%+v", c)
+	}
+}
