@@ -3,7 +3,6 @@ package crawl
 import (
 	"context"
 	"slices"
-	"time"
 
 	"crawl/crawl/fetch"
 	"crawl/state"
@@ -113,20 +112,20 @@ func (s *session) choose(ctx context.Context, cats []*category) (tasks, rest []*
 	return tasks, rest, nil
 }
 
-// hasAnswered tells whether an earlier run of this hour was answered and did not end in an outage.
+// hasAnswered tells whether an earlier run of this hour was answered and did not end in an outage. The feeds know it, also
+// when that run died.
 func (s *session) hasAnswered(ctx context.Context) (bool, error) {
 	runs, err := s.store.RunsOf(ctx, s.dir.ID, s.hour)
-	if err != nil || len(runs) == 0 {
+	if err != nil {
 		return false, err
 	}
-	answered := false
-	latest := time.Time{}
-	outage := false
 	for _, r := range runs {
-		answered = answered || r.Counts.Answers > 0
-		if r.ID != s.run && !r.StartedAt.Before(latest) {
-			latest, outage = r.StartedAt, r.Outcome == Outage
+		if r.ID != s.run {
+			if r.Outcome == Outage {
+				return false, nil
+			}
+			break // only the last one before this
 		}
 	}
-	return answered && !outage, nil
+	return s.store.AnsweredSince(ctx, s.hour)
 }

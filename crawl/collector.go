@@ -31,21 +31,15 @@ type collector struct {
 	done     int
 }
 
-func newCollector(p *pool, total int) (*collector, error) {
+func newCollector(p *pool, total int) *collector {
 	c := &collector{p: p, s: p.s, total: total}
 	c.outage.limit = p.s.cfg.Settings.MaxConsecutiveErrors
-	if p.s.kind == kindHalfCheck {
-		var err error
-		if c.outage.inherited, err = p.s.hasAnswered(context.Background()); err != nil {
-			return nil, err
-		}
-	}
 	for _, cat := range p.cats {
 		if cat.complete() {
 			c.complete = append(c.complete, cat)
 		}
 	}
-	return c, nil
+	return c
 }
 
 // run collects until the results end. On an error of its own (disk, database) it stops the pool and goes on to empty the

@@ -6,6 +6,10 @@ import "time"
 // however the run was told to count.
 const outageDomains = 4
 
+// outagePatience is how long nothing must have answered before quick failures (a refused certificate, an unreachable
+// host) look like an outage: at the start of a run they come before the first answer. What is certainly ours needs none.
+const outagePatience = 5 * time.Second
+
 // event is what the outage rule needs to know of one fetch.
 type event struct {
 	domain   string // registrable domain
@@ -13,10 +17,11 @@ type event struct {
 	start    time.Time
 	end      time.Time
 	answered bool // any HTTP response came
-	silent   bool // it failed without one: dns, connect, tls, timeout
+	silent   bool // it failed without one, in a way that a dead network of our own would cause too
 	local    bool // certainly our own side: no route, no resolver, no descriptors
 	healthy  bool // the feed's last fetch succeeded, or it was never fetched
 	worked   bool // it has been fetched well at some time
+	again    bool // it was silent earlier in this hour too, while others answered: it is silent by itself
 	notAFeed bool // an answer, but not a feed
 	read     bool // read well, or unchanged
 }
@@ -36,14 +41,25 @@ type row[T any] struct {
 	lastAnswer time.Time
 	held       []T
 	domains    map[string]bool
+	since      time.Time // start of the first one held
+	local      bool      // one of them is certainly ours
 }
 
-func (r *row[T]) add(domain string, x T) {
+func (r *row[T]) add(e event, x T) {
 	if r.domains == nil {
-		r.domains = map[string]bool{}
+		r.domains, r.since, r.local = map[string]bool{}, e.start, false
 	}
-	r.domains[domain] = true
+	if e.start.Before(r.since) {
+		r.since = e.start
+	}
+	r.domains[e.domain] = true
+	r.local = r.local || e.local
 	r.held = append(r.held, x)
+}
+
+// long tells whether the row is longer than the limit, and has lasted long enough to mean something.
+func (r *row[T]) long(limit int, now time.Time) bool {
+	return len(r.domains) > limit && (r.local || now.Sub(r.since) >= outagePatience)
 }
 
 func (r *row[T]) end() []T {
@@ -60,11 +76,10 @@ func (r *row[T]) end() []T {
 // in a row, on different domains, are an outage; so are more than limit feeds in a row that turn from healthy into "not a
 // feed" with none read well in between (a hotel's portal answers everything with its own page).
 type outage[T any] struct {
-	limit     int
-	inherited bool      // others answered earlier in this hour: what is silent now is silent by itself
-	class     [2]row[T] // public, allowed
-	portal    row[T]
-	down      bool
+	limit  int
+	class  [2]row[T] // public, allowed
+	portal row[T]
+	down   bool
 }
 
 // judge gives the verdict on one fetch, carried as x while it is held, and what was held and is free to count now.
@@ -84,7 +99,7 @@ func (o *outage[T]) judge(e event, x T) (v verdict, free []T) {
 	case e.read:
 		return count, append(free, o.portal.end()...)
 	case e.answered && e.notAFeed && e.healthy && e.worked:
-		o.portal.add(e.domain, x)
+		o.portal.add(e, x)
 		o.down = o.down || len(o.portal.domains) > o.limit
 		return hold, free
 	case e.answered || !e.silent:
@@ -94,11 +109,11 @@ func (o *outage[T]) judge(e event, x T) (v verdict, free []T) {
 	switch {
 	case e.local && answers && e.worked:
 		return ours, free
-	case answers, !e.local && (!e.healthy || o.inherited):
+	case answers, !e.local && (!e.healthy || e.again):
 		return count, free
 	}
-	r.add(e.domain, x)
-	o.down = o.down || len(r.domains) > o.limit
+	r.add(e, x)
+	o.down = o.down || r.long(o.limit, e.end)
 	return hold, free
 }
 

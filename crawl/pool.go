@@ -30,6 +30,7 @@ type pool struct {
 	stop    context.CancelCauseFunc
 	busy    int
 	quiet   quietDomains
+	heard   bool // others answered earlier in this hour
 }
 
 func newPool(s *session, cats []*category) *pool {
@@ -53,10 +54,7 @@ func (p *pool) run(ctx context.Context, tasks, rest []*task) error {
 	beats, still := context.WithCancel(context.WithoutCancel(ctx))
 	defer still()
 	go p.s.heartbeat(beats, p.leases, p.stop)
-	col, err := newCollector(p, len(tasks))
-	if err != nil {
-		return err
-	}
+	col := newCollector(p, len(tasks))
 	collected := make(chan error, 1)
 	go func() { collected <- col.run(ctx) }()
 	for _, t := range rest {
@@ -65,7 +63,7 @@ func (p *pool) run(ctx context.Context, tasks, rest []*task) error {
 	for _, t := range tasks {
 		p.queue.add(t)
 	}
-	err = p.dispatch(ctx)
+	err := p.dispatch(ctx)
 	close(p.results)
 	return errors.Join(err, <-collected)
 }

@@ -231,7 +231,13 @@ func (s *session) fetchAll(ctx context.Context, cats []*category) error {
 		return err
 	}
 	s.cfg.Log.Info("begin", slog.Int64("run", s.run), slog.Time("hour", s.hour), slog.Int("categories", len(cats)), slog.Int("feeds", len(tasks)))
-	return newPool(s, cats).run(ctx, tasks, rest)
+	p := newPool(s, cats)
+	if s.kind == kindHalfCheck {
+		if p.heard, err = s.hasAnswered(ctx); err != nil {
+			return err
+		}
+	}
+	return p.run(ctx, tasks, rest)
 }
 
 // someFeeds fetches feeds that were named, or those that fail: no flag, no snapshots, results are merged as they come.

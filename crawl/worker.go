@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"crawl/crawl/feed"
 	"crawl/crawl/fetch"
@@ -57,6 +59,7 @@ func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
 	f := &finished{task: t, claim: c}
 	f.event = event{
 		start: p.s.cfg.Now(), healthy: c.ConsecutiveFailures == 0, worked: !c.LastSuccessAt.IsZero(),
+		again: p.heard && !c.PreviousAttemptAt.Before(p.s.hour),
 	}
 	sent, hush := false, false
 	req := p.s.request(c)
@@ -188,10 +191,22 @@ func describeEvent(e event, o *observation) event {
 		e.notAFeed = errors.As(o.err, &re) && re.Kind == feed.KindNotAFeed
 	case errors.As(o.err, &fe):
 		e.answered, e.allowed, e.local = fe.Answered, fe.AllowedNet, fe.Local
-		switch fe.Kind {
-		case fetch.KindDNS, fetch.KindConnect, fetch.KindTLS, fetch.KindTimeout:
-			e.silent = !fe.Answered
-		}
+		e.silent = !fe.Answered && couldBeOurs(fe)
 	}
 	return e
+}
+
+// couldBeOurs tells whether a dead network of our own could cause a failure. A name that does not exist and a refused or
+// reset connection are somebody's answer: the feed's own failure (RELIABILITY.md, fact 11).
+func couldBeOurs(e *fetch.Error) bool {
+	var dns *net.DNSError
+	switch e.Kind {
+	case fetch.KindTimeout, fetch.KindTLS:
+		return true
+	case fetch.KindDNS:
+		return e.Local || !errors.As(e, &dns) || !dns.IsNotFound
+	case fetch.KindConnect:
+		return e.Local || errors.Is(e, syscall.EHOSTUNREACH)
+	}
+	return e.Local
 }

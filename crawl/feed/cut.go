@@ -55,6 +55,7 @@ const (
 // understands: odd says what it stopped at, and mend rewrites such a document.
 type scanner struct {
 	b        []byte
+	format   string
 	itemName string // item or entry
 	layout   layout
 	odd      string
@@ -66,7 +67,7 @@ type scanner struct {
 
 // cut scans the document whose root element begins at b[0].
 func cut(b []byte, format string) (*layout, string, *Error) {
-	s := scanner{b: b, itemName: "item", stack: make([]frame, 1, 32)}
+	s := scanner{b: b, format: format, itemName: "item", stack: make([]frame, 1, 32)}
 	if format == typeAtom {
 		s.itemName = "entry"
 	}
@@ -201,28 +202,37 @@ func (s *scanner) attributes(i int, f *frame) (next int, empty bool) {
 		if k < 0 || bytes.IndexByte(b[i+1:i+1+k], '<') >= 0 {
 			break
 		}
+		value := i + 1
 		i += k + 2
-		s.attribute(b[name:end], end, f)
+		s.attribute(span{name, end}, b[value:i-1], f)
 	}
 	s.odd = "a tag that cannot be read"
 	return i, false
 }
 
-// attribute counts the namespaces and hides from gofeed what it shall not act on: xml:base (links are resolved here), and
-// in Atom the type of a text, for which it would build a tree of the HTML, at a cost that a feed can drive up at will.
-func (s *scanner) attribute(name []byte, end int, f *frame) {
-	switch {
+// attribute counts the namespaces and hides from gofeed what it shall not act on: xml:base (links are resolved here); in
+// Atom the type of a text, for which it would build a tree of the HTML, at a cost that a feed can drive up at will; and a
+// default namespace that it does not know, which would make it take every element for an extension.
+func (s *scanner) attribute(at span, value []byte, f *frame) {
+	hide := false
+	switch name := at.of(s.b); {
 	case len(name) == 4:
-		if s.itemName == "entry" && (string(name) == "type" || string(name) == "mode") && string(s.localName(f)) != "link" {
-			s.layout.patches = append(s.layout.patches, end-1)
-		}
+		hide = s.format == typeAtom && (string(name) == "type" || string(name) == "mode") && string(s.localName(f)) != "link"
 	case len(name) < 5:
 	case string(name[:5]) == "xmlns" && (len(name) == 5 || name[5] == ':'):
 		f.spaces++
+		hide = len(name) == 5 && s.structural(f) && !nativeSpace(s.format, value)
 	case string(name[len(name)-5:]) == ":base":
-		s.layout.patches = append(s.layout.patches, end-1)
-		s.layout.bases = true
+		hide, s.layout.bases = true, true
 	}
+	if hide {
+		s.layout.patches = append(s.layout.patches, at.end-1)
+	}
+}
+
+// structural reports whether an element is the root, the channel or an item.
+func (s *scanner) structural(f *frame) bool {
+	return len(s.stack) == 1 || s.stack[len(s.stack)-1].level == container && s.levelOf(f) != head
 }
 
 // localName is an element's name without its prefix.
@@ -240,19 +250,19 @@ func (s *scanner) levelOf(f *frame) level {
 		return container
 	case equalFold(name, s.itemName) && (f.colon == 0 || s.nativePrefix(s.b[f.name.start:f.colon])):
 		return item
-	case len(s.stack) == 2 && s.itemName == "item" && s.layout.channel.end == 0 && equalFold(name, "channel"):
+	case len(s.stack) == 2 && s.format != typeAtom && s.layout.channel.end == 0 && equalFold(name, "channel"):
 		return container
 	}
 	return head
 }
 
-// nativePrefix reports whether a prefix is the root's, or one that the root declares for RSS 1.0 or 0.9.
+// nativePrefix reports whether a prefix is the root's, or one that the root declares for the format.
 func (s *scanner) nativePrefix(prefix []byte) bool {
 	root := &s.stack[1]
 	native := root.colon > 0 && bytes.Equal(s.b[root.name.start:root.colon], prefix)
 	eachAttribute(s.layout.root.of(s.b), func(name, value []byte) {
-		if bytes.HasPrefix(name, []byte("xmlns:")) && bytes.Equal(name[6:], prefix) && s.itemName == "item" {
-			native = native || nativeSpace(typeRDF, value)
+		if bytes.HasPrefix(name, []byte("xmlns:")) && bytes.Equal(name[6:], prefix) {
+			native = native || nativeSpace(s.format, value)
 		}
 	})
 	return native

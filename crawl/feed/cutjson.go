@@ -72,7 +72,10 @@ func (s *jsonScanner) list(i int) int {
 		if end < 0 {
 			return -1
 		}
-		if s.layout.items = append(s.layout.items, span{i, end}); len(s.layout.items) > maxItems {
+		if s.b[i] == '{' { // nothing else is an item
+			s.layout.items = append(s.layout.items, span{i, end})
+		}
+		if len(s.layout.items) > maxItems {
 			s.err = fail(KindTooLarge, "more than %d items", maxItems)
 			return -1
 		}

@@ -9,12 +9,13 @@ import (
 // with lower-case zones, comments, inner blanks, 12-hour times and month names in other languages. A date without zone is
 // UTC. The zero time stands for what is missing, unreadable, or of year 1 and before. Fractions of a second are dropped.
 func parseDate(s string) time.Time {
-	if s = strings.TrimSpace(s); s == "" || len(s) > 200 {
+	if s = strings.TrimSpace(s); s == "" || len(s) > maxDate {
 		return time.Time{}
 	}
+	s = latin(s)
 	m, ok := parseISO(s)
 	if !ok {
-		if m, ok = parseWords(asian.Replace(s)); !ok {
+		if m, ok = parseWords(s); !ok {
 			return time.Time{}
 		}
 	}
@@ -24,6 +25,8 @@ func parseDate(s string) time.Time {
 	}
 	return t
 }
+
+const maxDate = 200 // bytes that a date may take
 
 // moment is a date in its parts; year, month and day are -1 while unknown.
 type moment struct {
@@ -90,8 +93,11 @@ func parseISO(s string) (m moment, ok bool) {
 	if rest == "" {
 		return m, true
 	}
-	if clock, ok := m.clock(rest); ok {
-		rest = clock
+	half := ampm(rest)
+	if clock, ok := m.clock(strings.TrimLeft(rest[len(half):], " ")); ok {
+		if rest = clock; half != "" && half[0]|0x20 == 'p' && m.hour < 12 {
+			m.hour += 12
+		}
 	}
 	m.offset, ok = zone(rest)
 	return m, ok
@@ -192,8 +198,10 @@ func zone(s string) (offset int, ok bool) {
 				return offset, true
 			}
 			return 0, false
-		default:
+		case c == ' ' || c == ',' || c == ':' || c == '/' || c == '_':
 			s = s[1:]
+		default:
+			return 0, false
 		}
 	}
 	return offset, true

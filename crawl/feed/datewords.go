@@ -7,9 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// asian turns the units that stand behind the numbers of Chinese, Japanese and Korean dates into separators.
-var asian = strings.NewReplacer("年", "-", "月", "-", "日", " ", "년", "-", "월", "-", "일", " ", "时", ":", "時", ":", "시", ":",
-	"分", ":", "분", ":", "秒", " ", "초", " ", "오전", " am ", "오후", " pm ", "上午", " am ", "下午", " pm ", "午前", " am ", "午後", " pm ")
+// latin turns the units that stand behind the numbers of Chinese, Japanese and Korean dates into separators.
+func latin(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return strings.TrimSpace(units().Replace(s))
+		}
+	}
+	return s
+}
+
+var units = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("年", "-", "月", "-", "日", " ", "년", "-", "월", "-", "일", " ", "时", ":", "時", ":", "시", ":",
+		"分", ":", "분", ":", "秒", " ", "초", " ", "오전", " am ", "오후", " pm ", "上午", " am ", "下午", " pm ", "午前", " am ", "午後", " pm ")
+})
 
 // words is a date whose parts stand in any order, as far as it has been read.
 type words struct {
@@ -18,6 +29,7 @@ type words struct {
 	widths  []int  // of the numbers, in digits
 	slashes bool   // the numbers are separated by '/'
 	twelve  bool   // the time has am or pm
+	strange int    // words without meaning: weekdays, "of", "at"
 	half    string // am or pm that stands before the time
 	timed   bool
 	zoned   bool // by a number
@@ -27,15 +39,19 @@ type words struct {
 // letters, a year by its four digits or its place.
 func parseWords(s string) (moment, bool) {
 	w := words{moment: moment{year: -1, month: -1, day: -1}}
-	s = withoutComments(s)
+	if s = withoutComments(s); strings.Contains(s, "://") {
+		return w.moment, false
+	}
 	for first := true; s != ""; first = false {
 		s = w.take(s, first)
 	}
 	if w.half == "pm" && w.hour < 12 {
 		w.hour += 12
 	}
-	return w.moment, w.assign()
+	return w.moment, w.strange <= maxStrange && w.assign()
 }
+
+const maxStrange = 4
 
 // take reads one part from the front of s and gives the rest.
 func (w *words) take(s string, first bool) string {
@@ -91,7 +107,9 @@ func (w *words) word(s string) {
 	}
 	if n := monthOf(s); n > 0 {
 		w.month = n // the last of two: "mar" may have been a Tuesday
+		return
 	}
+	w.strange++
 }
 
 var ordinal = strings.NewReplacer("st", "", "nd", "", "rd", "", "th", "")

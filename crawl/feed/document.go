@@ -87,19 +87,3 @@ func nativeSpace(format string, uri []byte) bool {
 	}
 	return false
 }
-
-// fixSpaces patches the default namespace of root and channel where gofeed does not know it, so that the elements count
-// as being in none; near misses (https, a missing slash) are common.
-func (r *reader) fixSpaces() {
-	for _, tag := range []span{r.lay.root, r.lay.channel} {
-		eachAttribute(tag.of(r.b), func(name, value []byte) {
-			if string(name) == "xmlns" && !nativeSpace(r.format, value) {
-				at := tag.start + bytes.Index(tag.of(r.b), []byte("xmlns=")) + 4
-				if r.b[at] == 's' && !slices.Contains(r.lay.patches, at) {
-					r.lay.patches = append(r.lay.patches, at)
-				}
-			}
-		})
-	}
-	slices.Sort(r.lay.patches)
-}

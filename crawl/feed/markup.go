@@ -137,3 +137,18 @@ func tagClose(b []byte, i int) int {
 	}
 	return min(i+1, len(b))
 }
+
+// htmlNames are the elements of HTML that stand, escaped or not, in titles and descriptions.
+var htmlNames = map[string]bool{
+	"a": true, "abbr": true, "acronym": true, "address": true, "article": true, "aside": true, "audio": true, "b": true,
+	"bdi": true, "bdo": true, "big": true, "blockquote": true, "body": true, "br": true, "button": true, "caption": true,
+	"center": true, "cite": true, "code": true, "col": true, "dd": true, "del": true, "dfn": true, "div": true, "dl": true,
+	"dt": true, "em": true, "embed": true, "figcaption": true, "figure": true, "font": true, "form": true, "h1": true,
+	"h2": true, "h3": true, "h4": true, "h5": true, "h6": true, "hr": true, "html": true, "i": true, "iframe": true,
+	"img": true, "input": true, "ins": true, "kbd": true, "label": true, "li": true, "mark": true, "math": true,
+	"nobr": true, "noscript": true, "o:p": true, "object": true, "ol": true, "p": true, "param": true, "picture": true,
+	"pre": true, "q": true, "rp": true, "rt": true, "ruby": true, "s": true, "samp": true, "script": true, "section": true,
+	"small": true, "span": true, "strike": true, "strong": true, "style": true, "sub": true, "sup": true, "svg": true,
+	"table": true, "tbody": true, "td": true, "th": true, "thead": true, "tr": true, "tt": true, "u": true, "ul": true,
+	"var": true, "video": true, "wbr": true,
+}

@@ -15,7 +15,7 @@ type mender struct {
 	open     []openElement
 	finished bool // the document has its root's end tag
 	cutOff   bool
-	lost     int // start tags that were left out for their depth
+	channel  bool // a channel was closed
 }
 
 type openElement struct {
@@ -27,10 +27,15 @@ type openElement struct {
 // mend gives a well-formed document; cutOff says that the end of the original is missing.
 func mend(b []byte, format string) (out []byte, cutOff bool) {
 	m := mender{b: b, format: format, out: make([]byte, 0, len(b)+len(b)/16+64)}
-	root := elementName(b, 0)
-	m.finished = bytes.Contains(b[max(0, len(b)-4096):], []byte("</"+string(root)))
+	m.finished = hasEnd(b, elementName(b, 0))
 	m.run()
 	return m.out, m.cutOff
+}
+
+// hasEnd reports whether nothing but comments follows the last end tag of that name, which may itself be incomplete.
+func hasEnd(b, name []byte) bool {
+	i := bytes.LastIndex(b, append([]byte("</"), name...))
+	return i >= 0 && bytes.IndexByte(bytes.ReplaceAll(b[i+1:], []byte("<!--"), nil), '<') < 0
 }
 
 func (m *mender) run() {
@@ -53,15 +58,13 @@ func (m *mender) run() {
 }
 
 // end closes what is open at the end of the document. What the end cut off is dropped, back to the last whole child of
-// the root or the channel.
+// the root or the channel. If no more than the root's own end is missing, nothing is.
 func (m *mender) end() {
-	m.cutOff = true
-	for k, e := range m.open {
-		if e.level != container {
-			m.out = m.out[:e.at]
-			m.open = m.open[:k]
-			break
-		}
+	n := m.containers()
+	m.cutOff = !m.finished && (n < len(m.open) || n > 1 || !m.channel)
+	if n < len(m.open) {
+		m.out = m.out[:m.open[n].at]
+		m.open = m.open[:n]
 	}
 	m.closeTo(0)
 }
@@ -176,6 +179,7 @@ func (m *mender) endTag(rest []byte) int {
 // closeTo closes the open elements down to number k.
 func (m *mender) closeTo(k int) {
 	for n := len(m.open) - 1; n >= k; n-- {
+		m.channel = m.channel || n == 1 && m.open[n].level == container
 		m.out = append(append(append(m.out, "</"...), m.open[n].name...), '>')
 	}
 	m.open = m.open[:k]
@@ -198,7 +202,6 @@ func (m *mender) startTag(rest []byte) int {
 		m.closeTo(m.containers())
 	}
 	if len(m.open) >= maxDepth {
-		m.lost++
 		return end
 	}
 	e.at = len(m.out)
@@ -291,14 +294,4 @@ func safeName(n []byte) string {
 		name = append([]byte("_"), name...)
 	}
 	return string(name)
-}
-
-// htmlNames are elements of HTML that stand, unescaped, in descriptions.
-var htmlNames = map[string]bool{
-	"a": true, "abbr": true, "b": true, "blockquote": true, "body": true, "br": true, "center": true, "code": true,
-	"dd": true, "div": true, "dl": true, "dt": true, "em": true, "font": true, "form": true, "h1": true, "h2": true,
-	"h3": true, "h4": true, "h5": true, "h6": true, "hr": true, "html": true, "i": true, "iframe": true, "img": true,
-	"li": true, "o:p": true, "object": true, "ol": true, "p": true, "pre": true, "s": true, "script": true, "small": true,
-	"span": true, "strong": true, "style": true, "sub": true, "sup": true, "table": true, "tbody": true, "td": true,
-	"th": true, "tr": true, "tt": true, "u": true, "ul": true, "video": true,
 }

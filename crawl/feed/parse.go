@@ -3,9 +3,7 @@ package feed
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -18,48 +16,14 @@ import (
 
 // This is the only file that knows gofeed.
 
-// parseTime is how long one document may be parsed.
-const parseTime = 20 * time.Second
-
-// source is what gofeed read, before anything is made of it.
-type source struct {
-	title, link, image, language string
-	authors                      []string
-	interval                     time.Duration // of sy:updatePeriod and updateFrequency
-	skipHours, skipDays          []string
-	entries                      []entry
-}
-
-// entry is an item as gofeed read it.
-type entry struct {
-	id            string
-	idIsLink      bool // it stands in for a missing link if it is an address
-	link          string
-	title         string
-	titleMode     mode
-	authors       []string
-	summary       string
-	content       string
-	comments      string
-	image         string
-	language      string
-	duration      string
-	published     []string // dates, most telling first
-	updated       []string
-	categories    []string
-	enclosures    []Enclosure
-	base          string // what its links are relative to
-	embeddedTitle bool
-}
-
-// parse gives a document that has passed the scanner to gofeed. It stops at a deadline and contains panics.
+// parse gives a document that has passed the scanner to gofeed. It stops when ctx ends and contains panics.
 func parse(ctx context.Context, format string, doc []byte) (src *source, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			src, err = nil, fmt.Errorf("parser panicked: %v", p)
 		}
 	}()
-	r := &deadlineReader{ctx: ctx, r: bytes.NewReader(doc), until: time.Now().Add(parseTime)}
+	r := &deadlineReader{ctx: ctx, r: bytes.NewReader(doc)}
 	switch format {
 	case typeAtom:
 		f, err := (&atom.Parser{}).Parse(r)
@@ -79,25 +43,6 @@ func parse(ctx context.Context, format string, doc []byte) (src *source, err err
 		return nil, err
 	}
 	return fromRSS(f), nil
-}
-
-var errDeadline = errors.New("it took too long to parse")
-
-// deadlineReader ends the input when its time is up.
-type deadlineReader struct {
-	ctx   context.Context
-	r     io.Reader
-	until time.Time
-}
-
-func (r *deadlineReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	if time.Now().After(r.until) {
-		return 0, errDeadline
-	}
-	return r.r.Read(p[:min(len(p), 64<<10)])
 }
 
 func fromRSS(f *rss.Feed) *source {
@@ -347,29 +292,6 @@ func jsonAuthors(one *json.Author, list []*json.Author) []string {
 	return names
 }
 
-// enclose adds an attached file, each address once.
-func (e *entry) enclose(address, kind, length string) {
-	address = trimBlanks(address)
-	if address == "" || len(e.enclosures) >= maxDetails {
-		return
-	}
-	for i := range e.enclosures {
-		if e.enclosures[i].URL == address {
-			return
-		}
-	}
-	n, _ := strconv.ParseInt(strings.TrimSpace(length), 10, 64)
-	e.enclosures = append(e.enclosures, Enclosure{URL: address, Type: kind, Length: max(n, 0)})
-}
-
-// trimBlanks undoes what gofeed makes of blanks at the end of an Atom href.
-func trimBlanks(href string) string {
-	for strings.HasSuffix(href, "%20") {
-		href = href[:len(href)-3]
-	}
-	return strings.TrimSpace(href)
-}
-
 // updateInterval is sy:updatePeriod divided by sy:updateFrequency (RSS 1.0 Syndication module): daily and 1 by default,
 // if only one of them is there.
 func updateInterval(sy map[string][]ext.Extension) time.Duration {
@@ -423,27 +345,4 @@ func dublin(dc *ext.DublinCoreExtension) *ext.DublinCoreExtension {
 		return &noDublin
 	}
 	return dc
-}
-
-func one(list []string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-// first is the first that is not empty.
-func first(list ...string) string { return one(list) }
-
-// dates keeps what is not empty.
-func dates(list ...string) []string {
-	kept := list[:0]
-	for _, s := range list {
-		if s != "" {
-			kept = append(kept, s)
-		}
-	}
-	return kept
 }

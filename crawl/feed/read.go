@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"strings"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -25,11 +26,26 @@ type reader struct {
 	feed                  *Feed
 }
 
+// readTime is how long one document may take.
+const readTime = 20 * time.Second
+
 // Read reads a document. The error is an *Error (or ctx's). A feed without items is a success.
 func Read(ctx context.Context, d Document) (*Feed, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	limited, cancel := context.WithTimeoutCause(ctx, readTime, errTime)
+	defer cancel()
+	f, err := read(limited, d)
+	if ctxErr := ctx.Err(); err != nil && ctxErr != nil {
+		return nil, ctxErr
+	}
+	return f, err
+}
+
+var errTime = fail(KindParse, "the feed took longer than %v to read", readTime)
+
+func read(ctx context.Context, d Document) (*Feed, error) {
 	r := &reader{ctx: ctx, d: d, feed: &Feed{}}
 	if err := r.prepare(); err != nil {
 		return nil, err
@@ -68,10 +84,10 @@ func (r *reader) prepare() error {
 	}
 	lay, odd, err := cut(r.b, format)
 	if err == nil && odd != "" {
-		r.warn("broken markup was mended: " + odd)
-		r.b, r.feed.Partial = mend(r.b, format)
-		if r.feed.Partial {
+		if r.b, r.feed.Partial = mend(r.b, format); r.feed.Partial {
 			r.warn("the document is cut off")
+		} else {
+			r.warn("broken markup was mended: " + odd)
 		}
 		lay, odd, err = cut(r.b, format)
 	}
@@ -84,7 +100,6 @@ func (r *reader) prepare() error {
 		return fail(KindTruncated, "the document is cut off before the end of the first item")
 	}
 	r.lay = lay
-	r.fixSpaces()
 	return nil
 }
 
@@ -140,8 +155,12 @@ func (r *reader) recall() {
 	}
 	m := unpack(r.d.Memory)
 	switch {
+	case m == nil && len(r.d.Memory) > 0:
+		r.feed.Why = "what was remembered of it cannot be used"
 	case m == nil:
-	case m.head != r.head || m.rule != r.d.Rule:
+	case m.rule != r.d.Rule:
+		r.feed.Why = "the rule of its identities changed"
+	case m.head != r.head:
 		r.feed.Why = "something outside the items changed"
 	default:
 		r.mem = m
@@ -261,8 +280,8 @@ func (r *reader) readWhole() error {
 	n := len(r.lay.items)
 	r.items = make([]*Item, n)
 	src, err := parse(r.ctx, r.format, r.document(func(int) bool { return true }))
-	if ctxErr := r.ctx.Err(); ctxErr != nil {
-		return ctxErr
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
 	}
 	if err == nil && len(src.entries) == n {
 		r.src = src

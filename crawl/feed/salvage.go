@@ -1,6 +1,9 @@
 package feed
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // salvage reads a document item by item after gofeed failed on the whole, or gave fewer items than were counted: the
 // items that cannot be read are named in a warning, all others are kept.
@@ -21,8 +24,8 @@ func (r *reader) salvage(cause error) error {
 	r.src = src
 	r.prepareItems()
 	lost := r.salvageRange(build, 0, len(r.lay.items))
-	if ctxErr := r.ctx.Err(); ctxErr != nil {
-		return ctxErr
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
 	}
 	if lost == 0 {
 		return nil
@@ -43,8 +46,8 @@ func errText(err error) string {
 
 // salvageRange reads the items from one number up to another, halving where that fails, and gives how many are lost.
 func (r *reader) salvageRange(build func(func(int) bool) []byte, from, to int) (lost int) {
-	if from >= to {
-		return 0
+	if from >= to || r.ctx.Err() != nil {
+		return to - from
 	}
 	src, err := parse(r.ctx, r.format, build(func(i int) bool { return from <= i && i < to }))
 	if err == nil && len(src.entries) == to-from {

@@ -32,23 +32,35 @@ const (
 // plainText makes one line of text: tags removed, entities decoded, white space collapsed.
 func plainText(s string, m mode, limit int) string {
 	if m != plain && strings.ContainsAny(s, "<&") {
-		s = stripTags(clip(s, 64<<10))
+		s = clip(s, maxMarkup)
+		if strings.Contains(s, "<") && (m == markup || hasHTML(s)) {
+			s = removeTags(s)
+		} else {
+			s = html.UnescapeString(s)
+		}
 	}
 	return clip(collapse(s), limit)
 }
 
-// stripTags removes tags and decodes entities, twice where the first pass shows that the text was escaped twice.
-func stripTags(s string) string {
-	for range 2 {
-		if strings.Contains(s, "<") {
-			s = removeTags(s)
-		} else if strings.Contains(s, "&") {
-			s = html.UnescapeString(s)
-		} else {
-			break
+const maxMarkup = 64 << 10 // bytes of HTML that are looked at for a line of text
+
+// hasHTML reports whether a text holds a tag of HTML. List<String> is no tag.
+func hasHTML(s string) bool {
+	for {
+		_, rest, ok := strings.Cut(s, "<")
+		if !ok {
+			return false
+		}
+		s = rest
+		name := strings.TrimPrefix(s, "/")
+		end := 0
+		for end < len(name) && nameByte[name[end]] {
+			end++
+		}
+		if htmlNames[strings.ToLower(name[:end])] || strings.HasPrefix(s, "!") {
+			return true
 		}
 	}
-	return s
 }
 
 // removeTags leaves the text; a '<' that opens no tag is text.

@@ -1,0 +1,98 @@
+package feed
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// source is what gofeed read, before anything is made of it.
+type source struct {
+	title, link, image, language string
+	authors                      []string
+	interval                     time.Duration // of sy:updatePeriod and updateFrequency
+	skipHours, skipDays          []string
+	entries                      []entry
+}
+
+// entry is an item as gofeed read it.
+type entry struct {
+	id            string
+	idIsLink      bool // it stands in for a missing link if it is an address
+	link          string
+	title         string
+	titleMode     mode
+	authors       []string
+	summary       string
+	content       string
+	comments      string
+	image         string
+	language      string
+	duration      string
+	published     []string // dates, most telling first
+	updated       []string
+	categories    []string
+	enclosures    []Enclosure
+	base          string // what its links are relative to, if it is not what the item's other addresses are
+}
+
+// deadlineReader ends the input when the context does.
+type deadlineReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *deadlineReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p[:min(len(p), 64<<10)])
+}
+
+// enclose adds an attached file, each address once.
+func (e *entry) enclose(address, kind, length string) {
+	address = trimBlanks(address)
+	if address == "" || len(e.enclosures) >= maxDetails {
+		return
+	}
+	for i := range e.enclosures {
+		if e.enclosures[i].URL == address {
+			return
+		}
+	}
+	n, _ := strconv.ParseInt(strings.TrimSpace(length), 10, 64)
+	e.enclosures = append(e.enclosures, Enclosure{URL: address, Type: kind, Length: max(n, 0)})
+}
+
+// trimBlanks undoes what gofeed makes of blanks at the end of an Atom href.
+func trimBlanks(href string) string {
+	for strings.HasSuffix(href, "%20") {
+		href = href[:len(href)-3]
+	}
+	return strings.TrimSpace(href)
+}
+
+func one(list []string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// first is the first that is not empty.
+func first(list ...string) string { return one(list) }
+
+// dates keeps what is not empty.
+func dates(list ...string) []string {
+	kept := list[:0]
+	for _, s := range list {
+		if s != "" {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
