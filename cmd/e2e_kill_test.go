@@ -163,6 +163,29 @@ func (w *world) snapshotFeeds(hour string) map[string]bool {
 	return found
 }
 
+// The same while a category is still open: with more feeds than one merge takes, the first are merged from a part.
+func TestConvergesAfterAKillWithinACategory(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for range 130 {
+		s.add("News", 2)
+	}
+	undisturbed := newWorld(t, s)
+	undisturbed.subscribe()
+	passed := undisturbed.points(runAt(0), "run")
+	want := undisturbed.content()
+	for _, point := range []string{"claimed#2", "fetched#60", "part-append#125", "part-before-sync", "part-after-sync", "merge-mid", "merge-before-commit", "merge-after-commit"} {
+		if name, _, _ := strings.Cut(point, "#"); passed[name] == 0 {
+			t.Fatalf("the run does not pass %s: %v", name, passed)
+		}
+		s.cut()
+		w := newWorld(t, s)
+		w.subscribe()
+		w.with("CRAWL_TEST_KILL="+point).run(runAt(0), "run").wantKilled()
+		w.repair(point, halfAt(0), want)
+	}
+}
+
 // Killed at random moments, hour after hour, also while it repairs: whichever command comes next converges.
 func TestConvergesAfterKillsAtRandomMoments(t *testing.T) {
 	t.Parallel()

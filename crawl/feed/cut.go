@@ -5,12 +5,13 @@ import "bytes"
 // The limits of structure. gofeed recurses by depth, copies the namespaces in scope for every element and joins the text
 // of one element piece by piece; a document beyond these would cost it minutes, gigabytes or the stack.
 const (
-	maxDepth     = 256
-	maxElements  = 500_000
-	maxItems     = 20_000
-	maxSpaces    = 64        // namespaces in scope
-	maxSpaceWork = 5_000_000 // sum over the elements of the namespaces in scope
-	maxPieces    = 5_000     // pieces of text of one element, broken up by children, comments or CDATA
+	maxDepth      = 256
+	maxElements   = 500_000
+	maxItems      = 20_000
+	maxSpaces     = 64        // namespaces in scope
+	maxSpaceWork  = 5_000_000 // sum over the elements of the namespaces in scope
+	maxAttributes = 1_000     // of one element
+	maxPieces     = 5_000     // pieces of text of one element, broken up by children, comments or CDATA
 )
 
 // span is a part of a document, from start up to end.
@@ -56,7 +57,8 @@ const (
 type scanner struct {
 	b        []byte
 	format   string
-	itemName string // item or entry
+	itemName string   // item or entry
+	prefixes [][]byte // those of the format's own elements, beside none
 	layout   layout
 	odd      string
 	err      *Error
@@ -134,12 +136,12 @@ func (s *scanner) startTag(i int) int {
 	}
 	f.name = span{f.start + 1, i}
 	i, empty := s.attributes(i, &f)
-	if s.odd != "" || !s.allow(&f) {
+	if s.odd != "" || s.err != nil || !s.allow(&f) {
 		return i
 	}
 	if parent.level == container || len(s.stack) == 1 {
 		if f.level = s.levelOf(&f); f.level == container {
-			s.enter(span{f.start, i})
+			s.enter(&f, span{f.start, i})
 		}
 	}
 	s.stack = append(s.stack, f)
@@ -156,8 +158,6 @@ func (s *scanner) allow(f *frame) bool {
 	switch {
 	case s.elements > maxElements:
 		s.err = fail(KindTooLarge, "more than %d elements", maxElements)
-	case f.spaces > maxSpaces:
-		s.err = fail(KindTooLarge, "more than %d namespaces in scope", maxSpaces)
 	case s.work > maxSpaceWork:
 		s.err = fail(KindTooLarge, "more than %d elements times namespaces", maxSpaceWork)
 	case len(s.stack) > maxDepth:
@@ -169,7 +169,15 @@ func (s *scanner) allow(f *frame) bool {
 // attributes reads up to the end of a start tag.
 func (s *scanner) attributes(i int, f *frame) (next int, empty bool) {
 	b := s.b
-	for {
+	for n := 0; ; n++ {
+		switch {
+		case f.spaces > maxSpaces:
+			s.err = fail(KindTooLarge, "more than %d namespaces in scope", maxSpaces)
+			return i, false
+		case n > maxAttributes:
+			s.err = fail(KindTooLarge, "more than %d attributes of one element", maxAttributes)
+			return i, false
+		}
 		for i < len(b) && isSpace(b[i]) {
 			i++
 		}
@@ -258,23 +266,30 @@ func (s *scanner) levelOf(f *frame) level {
 
 // nativePrefix reports whether a prefix is the root's, or one that the root declares for the format.
 func (s *scanner) nativePrefix(prefix []byte) bool {
-	root := &s.stack[1]
-	native := root.colon > 0 && bytes.Equal(s.b[root.name.start:root.colon], prefix)
-	eachAttribute(s.layout.root.of(s.b), func(name, value []byte) {
-		if bytes.HasPrefix(name, []byte("xmlns:")) && bytes.Equal(name[6:], prefix) {
-			native = native || nativeSpace(s.format, value)
+	for _, p := range s.prefixes {
+		if bytes.Equal(p, prefix) {
+			return true
 		}
-	})
-	return native
+	}
+	return false
 }
 
-func (s *scanner) enter(tag span) {
-	if len(s.stack) == 1 {
-		s.layout.root = tag
-	} else {
+// enter notes a container.
+func (s *scanner) enter(f *frame, tag span) {
+	if len(s.stack) > 1 {
 		s.layout.channel = tag
 		s.layout.body.start = tag.end
+		return
 	}
+	s.layout.root = tag
+	if f.colon > 0 {
+		s.prefixes = append(s.prefixes, s.b[f.name.start:f.colon])
+	}
+	eachAttribute(tag.of(s.b), func(name, value []byte) {
+		if bytes.HasPrefix(name, []byte("xmlns:")) && nativeSpace(s.format, value) {
+			s.prefixes = append(s.prefixes, name[6:])
+		}
+	})
 }
 
 // endTag reads the end tag at i.

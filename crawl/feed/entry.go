@@ -19,23 +19,24 @@ type source struct {
 
 // entry is an item as gofeed read it.
 type entry struct {
-	id            string
-	idIsLink      bool // it stands in for a missing link if it is an address
-	link          string
-	title         string
-	titleMode     mode
-	authors       []string
-	summary       string
-	content       string
-	comments      string
-	image         string
-	language      string
-	duration      string
-	published     []string // dates, most telling first
-	updated       []string
-	categories    []string
-	enclosures    []Enclosure
-	base          string // what its links are relative to, if it is not what the item's other addresses are
+	id         string
+	idIsLink   bool // it stands in for a missing link if it is an address
+	link       string
+	title      string
+	titleMode  mode
+	authors    []string
+	summary    string
+	content    string
+	inline     bool // the content is XHTML, which is taken from the bytes of the item
+	comments   string
+	image      string
+	language   string
+	duration   string
+	published  []string // dates, most telling first
+	updated    []string
+	categories []string
+	enclosures []Enclosure
+	base       string // what its links are relative to, if it is not what the item's other addresses are
 }
 
 // deadlineReader ends the input when the context does.

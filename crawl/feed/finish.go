@@ -71,8 +71,8 @@ func (r *reader) stored(i int, m *remembered) bool {
 func (r *reader) feedFields(next *memory) {
 	if src := r.src; src != nil {
 		next.title = plainText(src.title, guess, maxTitle)
-		next.site = resolve(r.d.URL, src.link)
-		next.image = resolve(r.d.URL, src.image)
+		next.site = resolve(r.siteBase, src.link)
+		next.image = resolve(first(r.channelBase, r.siteBase), src.image)
 		next.language = plainText(src.language, plain, maxName)
 		next.interval = src.interval
 		next.hours, next.days = skipHours(src.skipHours), skipDays(src.skipDays)

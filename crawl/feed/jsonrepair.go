@@ -3,45 +3,50 @@ package feed
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // repairJSON rewrites the members of a JSON Feed so that one of the wrong type does not cost the whole feed (its parser
 // refuses everything for one number where it expects text): numbers and booleans become text where text belongs, and what
-// cannot be made to fit is left out.
-func (r *reader) repairJSON() {
+// cannot be made to fit is left out. Items that are no JSON at all are marked as lost.
+func (r *reader) repairJSON(lost []bool) {
 	var out []byte
-	rewrite := func(s span, as func(any) any, member bool) span {
-		raw := s.of(r.b)
-		if member {
-			raw = append(append([]byte{'{'}, raw...), '}')
-		}
-		start := len(out)
-		if v, ok := decodeJSON(raw); ok {
-			if b, err := json.Marshal(as(v)); err == nil {
-				if member {
-					b = b[1 : len(b)-1]
-				}
-				out = append(out, b...)
-				return span{start, len(out)}
-			}
-		}
-		if !member {
-			out = append(out, s.of(r.b)...) // not JSON: this item is lost
-		}
-		return span{start, len(out)}
-	}
 	lay := *r.lay
 	lay.head, lay.items = nil, make([]span, len(r.lay.items))
 	for _, m := range r.lay.head {
-		if s := rewrite(m, fitFeed, true); s.end > s.start {
-			lay.head = append(lay.head, s)
+		object := slices.Concat([]byte("{"), m.of(r.b), []byte("}"))
+		if fitted := refit(object, feedShapes); len(fitted) > 2 {
+			start := len(out)
+			out = append(out, fitted[1:len(fitted)-1]...)
+			lay.head = append(lay.head, span{start, len(out)})
 		}
 	}
 	for i, it := range r.lay.items {
-		lay.items[i] = rewrite(it, fitItem, false)
+		start := len(out)
+		fitted := refit(it.of(r.b), itemShapes)
+		lost[i] = fitted == nil
+		out = append(out, fitted...)
+		lay.items[i] = span{start, len(out)}
 	}
 	r.b, r.lay = out, &lay
-	r.warn("members of the wrong type were made to fit")
+	r.warn("members of the wrong type were made to fit or left out")
+}
+
+// refit gives an object anew whose members fit; nil if it is none.
+func refit(raw []byte, shapes map[string]func(any) any) []byte {
+	v, ok := decodeJSON(raw)
+	if !ok {
+		return nil
+	}
+	object := fit(v, shapes)
+	if object == nil {
+		return nil
+	}
+	b, err := json.Marshal(object)
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // decodeJSON keeps numbers as they are written. Line breaks and tabs within strings, which JSON does not allow, are
@@ -72,8 +77,6 @@ var (
 )
 
 func keep(v any) any           { return v }
-func fitFeed(v any) any        { return fit(v, feedShapes) }
-func fitItem(v any) any        { return fit(v, itemShapes) }
 func fitAttachment(v any) any  { return fit(v, attachmentShapes) }
 func fitAttachments(v any) any { return fitList(v, fitAttachment) }
 func fitAuthors(v any) any     { return fitList(v, fitAuthor) }

@@ -8,17 +8,19 @@ import (
 	"time"
 )
 
-// prepareItems finds what the items of a document have in common: the address that links are relative to.
+// prepareItems finds what the items of a document have in common: the address that links are relative to. That is
+// xml:base, else for RSS the channel's link, else the document's own address.
 func (r *reader) prepareItems() {
+	r.siteBase = r.d.URL
 	if r.format == typeJSON {
 		return
 	}
-	base := r.d.URL
-	if link := strings.TrimSpace(r.src.link); r.format != typeAtom && isHTTP(link) {
-		base = link
+	r.rootBase = r.tagBase(r.d.URL, r.lay.root)
+	r.siteBase = r.tagBase(r.rootBase, r.lay.channel)
+	r.channelBase = r.siteBase
+	if link := strings.TrimSpace(r.src.link); r.format != typeAtom && r.siteBase == r.d.URL && isHTTP(link) {
+		r.rootBase, r.channelBase = link, link
 	}
-	r.rootBase = r.tagBase(base, r.lay.root)
-	r.channelBase = r.tagBase(r.rootBase, r.lay.channel)
 }
 
 // tagBase is the base within an element, by the xml:base of its start tag.
@@ -97,6 +99,13 @@ func (r *reader) base(i int, e *entry) string {
 		e.id = first(e.id, e.link) // RSS 0.9 has no rdf:about, and 1.0 wants it to be the link
 	case r.format == typeAtom:
 		r.atomDetails(e, raw, tag)
+	}
+	if e.inline {
+		eachChild(raw, func(c child) {
+			if n := local(c.name); equalFold(n, "body") || equalFold(n, "div") {
+				e.content = first(e.content, string(bytes.TrimSpace(c.content)))
+			}
+		})
 	}
 	if r.lay.bases && bytes.Contains(raw, []byte(":base")) {
 		eachChild(raw, func(c child) {

@@ -13,6 +13,7 @@ type mender struct {
 	format   string
 	out      []byte
 	open     []openElement
+	ends     map[string]int // where the next of each closing mark stands: see find
 	finished bool // the document has its root's end tag
 	cutOff   bool
 	channel  bool // a channel was closed
@@ -26,7 +27,7 @@ type openElement struct {
 
 // mend gives a well-formed document; cutOff says that the end of the original is missing.
 func mend(b []byte, format string) (out []byte, cutOff bool) {
-	m := mender{b: b, format: format, out: make([]byte, 0, len(b)+len(b)/16+64)}
+	m := mender{b: b, format: format, out: make([]byte, 0, len(b)+len(b)/16+64), ends: map[string]int{}}
 	m.finished = hasEnd(b, elementName(b, 0))
 	m.run()
 	return m.out, m.cutOff
@@ -81,30 +82,41 @@ func (m *mender) text(b []byte) {
 	m.out = append(m.out, b...)
 }
 
+// find gives the index behind the next mark from i on, -1 if there is none. Each byte is searched once for each mark, so
+// that a thousand comments without an end cost no more than one.
+func (m *mender) find(i int, mark string) int {
+	at, known := m.ends[mark]
+	if !known || at >= 0 && at < i+len(mark) {
+		at = after(m.b, i, mark)
+		m.ends[mark] = at
+	}
+	return at
+}
+
 // markup handles the '<' at i and gives the index behind what it took, -1 to stop.
 func (m *mender) markup(i int) int {
 	rest := m.b[i:]
 	end := 0
 	switch {
 	case bytes.HasPrefix(rest, []byte("<!--")):
-		end = after(rest, 4, "-->")
-		m.comment(rest[:max(0, end)])
+		end = m.find(i+4, "-->")
+		m.comment(m.b[i:max(i, end)])
 	case bytes.HasPrefix(rest, []byte("<![CDATA[")):
-		end = m.cdata(rest)
+		end = m.cdata(i)
 	case bytes.HasPrefix(rest, []byte("<?")):
-		end = after(rest, 2, "?>")
+		end = m.find(i+2, "?>")
 	case bytes.HasPrefix(rest, []byte("<!")):
-		end = after(rest, 2, ">")
+		end = m.find(i+2, ">")
 	case bytes.HasPrefix(rest, []byte("</")):
-		end = m.endTag(rest)
+		end = m.endTag(i)
 	case len(rest) > 1 && nameStart[rest[1]]:
-		end = m.startTag(rest)
+		end = m.startTag(i)
 	default:
 		m.out = append(m.out, "&lt;"...)
 		return i + 1
 	}
-	if end > 0 {
-		return i + end
+	if end > i {
+		return end
 	}
 	if !m.finished {
 		return -1 // cut off within it
@@ -122,23 +134,23 @@ func (m *mender) comment(b []byte) {
 }
 
 // cdata copies a CDATA section. One that runs over the end of its item has lost its end: it ends with its element.
-func (m *mender) cdata(rest []byte) int {
-	end := after(rest, 9, "]]>")
-	if end < 0 && !m.finished {
+func (m *mender) cdata(i int) int {
+	end := m.find(i+9, "]]>")
+	if end < 0 && !m.finished || len(m.open) == 0 {
 		return -1
 	}
-	section := rest[:max(0, end)]
+	to := end
 	if end < 0 {
-		section = rest
+		to = len(m.b)
 	}
-	if n := len(m.open); n > 0 && (end < 0 || bytes.Contains(section, []byte("</"+m.itemName()+">"))) {
-		if k := bytes.Index(section, []byte("</"+m.open[n-1].name)); k > 0 {
-			m.out = append(append(m.out, section[:k]...), "]]>"...)
-			return k
+	if itemEnd := m.find(i+9, "</"+m.itemName()+">"); end < 0 || itemEnd > 0 && itemEnd < end {
+		if k := bytes.Index(m.b[i:to], []byte("</"+m.open[len(m.open)-1].name)); k > 0 {
+			m.out = append(append(m.out, m.b[i:i+k]...), "]]>"...)
+			return i + k
 		}
 	}
 	if end > 0 {
-		m.out = append(m.out, section...)
+		m.out = append(m.out, m.b[i:end]...)
 	}
 	return end
 }
@@ -152,16 +164,16 @@ func (m *mender) itemName() string {
 
 // endTag closes the innermost element of that name and all within it. A name that is not open closes the innermost
 // element if that is one of the fields of an item or of the feed (</titel>), unless it is one of HTML.
-func (m *mender) endTag(rest []byte) int {
-	end := 2 // of the name
-	for end < len(rest) && rest[end] != '>' && rest[end] != '<' {
+func (m *mender) endTag(i int) int {
+	end := i + 2 // of the name
+	for end < len(m.b) && m.b[end] != '>' && m.b[end] != '<' {
 		end++
 	}
-	if end == len(rest) && !m.finished {
+	if end == len(m.b) && !m.finished {
 		return -1
 	}
-	name := safeName(bytes.TrimSpace(rest[2:end]))
-	if end < len(rest) && rest[end] == '>' {
+	name := safeName(bytes.TrimSpace(m.b[i+2 : end]))
+	if end < len(m.b) && m.b[end] == '>' {
 		end++
 	}
 	for k := len(m.open) - 1; k >= 0; k-- {
@@ -186,12 +198,12 @@ func (m *mender) closeTo(k int) {
 }
 
 // startTag rewrites a start tag: attributes quoted, names made safe.
-func (m *mender) startTag(rest []byte) int {
-	end := lenientTagEnd(rest)
-	if end < 0 {
+func (m *mender) startTag(i int) int {
+	length := lenientTagEnd(m.b[i:])
+	if length < 0 {
 		return -1
 	}
-	tag := rest[:end]
+	end, tag := i+length, m.b[i:i+length]
 	nameEnd := 1
 	for nameEnd < len(tag) && !isSpace(tag[nameEnd]) && tag[nameEnd] != '>' && tag[nameEnd] != '/' {
 		nameEnd++

@@ -89,6 +89,7 @@ func fromRSSItem(e *entry, it *rss.Item) {
 	}
 	e.summary = first(it.Description, one(dc.Description), itunes.Summary, atomValue(it.Extensions, "summary"), value(media, "description"))
 	e.content = first(it.Content, it.Custom["encoded"], atomValue(it.Extensions, "content"))
+	e.inline = e.content == "" && len(it.Extensions["xhtml"]) > 0
 	e.authors = rssAuthors(it, dc, itunes)
 	e.comments = it.Comments
 	e.language = one(dc.Language)

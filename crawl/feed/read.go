@@ -11,19 +11,19 @@ import (
 
 // reader is the work on one document.
 type reader struct {
-	ctx                   context.Context
-	d                     Document
-	format                string
-	b                     []byte // the document in UTF-8, from its root element on
-	lay                   *layout
-	head                  uint64
-	hashes                []uint64
-	mem                   *memory // nil: nothing is known
-	known                 []int   // for each item its number in mem.items, -1
-	src                   *source
-	rootBase, channelBase string
-	items                 []*Item // what was read, for each item of the document; nil: known, or not readable
-	feed                  *Feed
+	ctx                             context.Context
+	d                               Document
+	format                          string
+	b                               []byte // the document in UTF-8, from its root element on
+	lay                             *layout
+	head                            uint64
+	hashes                          []uint64
+	mem                             *memory // nil: nothing is known
+	known                           []int   // for each item its number in mem.items, -1
+	src                             *source
+	siteBase, rootBase, channelBase string
+	items                           []*Item // what was read, for each item of the document; nil: known, or not readable
+	feed                            *Feed
 }
 
 // readTime is how long one document may take.
@@ -43,7 +43,7 @@ func Read(ctx context.Context, d Document) (*Feed, error) {
 	return f, err
 }
 
-var errTime = fail(KindParse, "the feed took longer than %v to read", readTime)
+var errTime = &Error{KindParse, "the feed took longer than " + readTime.String() + " to read"}
 
 func read(ctx context.Context, d Document) (*Feed, error) {
 	r := &reader{ctx: ctx, d: d, feed: &Feed{}}
@@ -94,7 +94,7 @@ func (r *reader) prepare() error {
 	switch {
 	case err != nil:
 		return err
-	case odd != "":
+	case odd != "" && !r.feed.Partial:
 		return fail(KindParse, "broken markup that cannot be mended: %s", odd)
 	case r.feed.Partial && len(lay.items) == 0:
 		return fail(KindTruncated, "the document is cut off before the end of the first item")

@@ -21,8 +21,8 @@ const junkLimit = 256 << 10
 // says. Leading blank lines, the XML declaration, comments, a document type and PHP warnings are passed over.
 func findRoot(b []byte) (format string, start int, err *Error) {
 	i := skipProlog(b, 0)
-	if i >= len(b) {
-		if len(bytes.TrimSpace(b)) == 0 {
+	if i >= len(b) || len(bytes.Trim(b[i:], " \t\r\n\x00\ufeff")) == 0 {
+		if len(bytes.Trim(b, " \t\r\n\x00\ufeff")) == 0 {
 			return "", 0, fail(KindEmpty, "the document is empty")
 		}
 		return "", 0, fail(KindNotAFeed, "no feed: the document has no root element")
@@ -34,7 +34,7 @@ func findRoot(b []byte) (format string, start int, err *Error) {
 	if format := formatOf(name); format != "" {
 		return format, i, nil
 	}
-	if !strings.EqualFold(string(name), "html") && !isHTML(b) {
+	if !isHTML(b) {
 		for k := i; k < min(len(b), junkLimit); k++ {
 			next := bytes.IndexByte(b[k:], '<')
 			if next < 0 {
@@ -52,7 +52,7 @@ func findRoot(b []byte) (format string, start int, err *Error) {
 func notAFeed(b, name []byte) *Error {
 	what := "text"
 	switch {
-	case isHTML(b) || strings.EqualFold(string(name), "html"):
+	case isHTML(b) || htmlNames[strings.ToLower(string(name))]:
 		what = "an HTML page"
 	case len(name) > 0:
 		what = "an XML document <" + clip(string(name), 40) + ">"
@@ -86,12 +86,7 @@ func formatOf(name []byte) string {
 // isHTML looks at the first markup only.
 func isHTML(b []byte) bool {
 	b = bytes.ToLower(b[:min(len(b), 1024)])
-	for _, mark := range []string{"<!doctype html", "<html", "<head", "<body"} {
-		if bytes.Contains(b, []byte(mark)) {
-			return true
-		}
-	}
-	return false
+	return bytes.Contains(b, []byte("<!doctype html")) || bytes.Contains(b, []byte("<html"))
 }
 
 // elementName is the name of the start tag at b[i], nil if there is none.

@@ -8,32 +8,86 @@ import (
 // salvage reads a document item by item after gofeed failed on the whole, or gave fewer items than were counted: the
 // items that cannot be read are named in a warning, all others are kept.
 func (r *reader) salvage(cause error) error {
+	s := salvager{r: r, build: r.document, lost: make([]bool, len(r.lay.items))}
 	if r.format == typeJSON {
-		r.repairJSON()
+		r.repairJSON(s.lost)
 	}
-	build := r.document
 	none := func(int) bool { return false }
-	src, err := parse(r.ctx, r.format, build(none))
+	src, err := parse(r.ctx, r.format, s.build(none))
 	if err != nil {
-		build = r.bare
-		if src, err = parse(r.ctx, r.format, build(none)); err != nil {
-			return fail(KindParse, "the feed cannot be read: %v", first(errText(cause), errText(err)))
+		s.build = r.bare
+		if src, err = parse(r.ctx, r.format, s.build(none)); err != nil {
+			return fail(KindParse, "the feed cannot be read: %s", first(errText(cause), errText(err)))
 		}
 		r.warn("what the feed says of itself cannot be read")
 	}
 	r.src = src
 	r.prepareItems()
-	lost := r.salvageRange(build, 0, len(r.lay.items))
+	s.read(0, len(s.lost))
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
-	if lost == 0 {
+	return s.report(cause)
+}
+
+// salvager reads what it can of the items of a document.
+type salvager struct {
+	r     *reader
+	build func(keep func(i int) bool) []byte
+	lost  []bool
+}
+
+// read reads the items from one number up to another, halving where that fails.
+func (s *salvager) read(from, to int) {
+	r, want := s.r, 0
+	for i := from; i < to; i++ {
+		if !s.lost[i] {
+			want++
+		}
+	}
+	if want == 0 || r.ctx.Err() != nil {
+		return
+	}
+	src, err := parse(r.ctx, r.format, s.build(func(i int) bool { return from <= i && i < to && !s.lost[i] }))
+	if err == nil && len(src.entries) == want {
+		for i := from; i < to; i++ {
+			if !s.lost[i] {
+				r.items[i] = r.item(i, &src.entries[0])
+				src.entries = src.entries[1:]
+			}
+		}
+		return
+	}
+	if want == 1 {
+		for i := from; i < to; i++ {
+			s.lost[i] = true
+		}
+		return
+	}
+	middle := (from + to) / 2
+	s.read(from, middle)
+	s.read(middle, to)
+}
+
+// report names the items that are lost.
+func (s *salvager) report(cause error) error {
+	n := 0
+	for i, lost := range s.lost {
+		if lost {
+			if n++; n <= 5 {
+				s.r.warn(fmt.Sprintf("item %d cannot be read", i+1))
+			}
+		}
+	}
+	switch {
+	case n == 0:
 		return nil
+	case n == len(s.lost):
+		return fail(KindParse, "no item can be read: %s", first(errText(cause), "the parser does not recognise them"))
+	case n > 5:
+		s.r.warn(fmt.Sprintf("%d items in all cannot be read", n))
 	}
-	if lost == len(r.lay.items) {
-		return fail(KindParse, "no item can be read: %v", errText(cause))
-	}
-	r.feed.Partial = true
+	s.r.feed.Partial = true
 	return nil
 }
 
@@ -42,24 +96,4 @@ func errText(err error) string {
 		return ""
 	}
 	return err.Error()
-}
-
-// salvageRange reads the items from one number up to another, halving where that fails, and gives how many are lost.
-func (r *reader) salvageRange(build func(func(int) bool) []byte, from, to int) (lost int) {
-	if from >= to || r.ctx.Err() != nil {
-		return to - from
-	}
-	src, err := parse(r.ctx, r.format, build(func(i int) bool { return from <= i && i < to }))
-	if err == nil && len(src.entries) == to-from {
-		for i := from; i < to; i++ {
-			r.items[i] = r.item(i, &src.entries[i-from])
-		}
-		return 0
-	}
-	if to-from == 1 {
-		r.warn(fmt.Sprintf("item %d cannot be read: %s", from+1, first(errText(err), "it is not recognised as an item")))
-		return 1
-	}
-	middle := (from + to) / 2
-	return r.salvageRange(build, from, middle) + r.salvageRange(build, middle, to)
 }

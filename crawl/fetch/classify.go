@@ -59,7 +59,8 @@ func (g *get) dnsFailure(err error) *Error {
 	case d.IsTimeout:
 		e = g.fail(KindDNS, "the resolver did not answer", err)
 		e.Local = silent
-	case d.IsTemporary && d.Err == "server misbehaving": // the resolver answered SERVFAIL
+	case d.IsTemporary && (d.Err == "server misbehaving" || d.Err == "Temporary failure in name resolution"):
+		// It answered SERVFAIL; the C library says the same where it could not ask.
 		e = g.fail(KindDNS, "the resolver could not resolve the name", err)
 		e.Local = silent
 	case d.IsTemporary:

@@ -31,7 +31,7 @@ type Options struct {
 	MaxBody        int64          // decoded bytes of one body; 16 MiB
 	MaxMemory      int64          // bytes of all bodies under way, at least what one of MaxBody needs; 256 MiB
 	AllowNet       []netip.Prefix // networks that the address guard opens, on any port
-	Proxy          *url.URL       // http, https or socks5; the environment is never asked
+	Proxy          *url.URL       // http, https or socks5; behind one, only literal addresses are guarded
 	Now            func() time.Time
 }
 

@@ -31,6 +31,7 @@ type get struct {
 	transport     *http.Transport
 	trace         httptrace.ClientTrace
 	first, url    *url.URL // of the chain, and of the hop at hand
+	at            string   // url as text
 	validatorsURL string
 	chain         chain
 	cookies       cookies
@@ -79,7 +80,7 @@ func (g *get) prepare() error {
 	if g.first, err = parseURL(g.r.URL); err != nil {
 		return &Error{Kind: KindAddress, Err: err, text: err.Error()}
 	}
-	g.url = g.first
+	g.url, g.at = g.first, g.first.String()
 	if err = g.c.guard.checkURL(g.url); err != nil {
 		return g.fail(KindAddress, err.Error(), err)
 	}
@@ -92,7 +93,7 @@ func (g *get) prepare() error {
 		return e
 	}
 	g.proxied = g.transport.Proxy != nil
-	g.validatorsURL = g.first.String()
+	g.validatorsURL = g.at
 	if g.r.ValidatorsURL != "" {
 		if u, err := parseURL(g.r.ValidatorsURL); err == nil {
 			g.validatorsURL = u.String()
@@ -152,7 +153,7 @@ func (g *get) finish(answer *http.Response) (*Response, error) {
 	}
 	r := &Response{
 		Status:       answer.StatusCode,
-		URL:          g.url.String(),
+		URL:          g.at,
 		Hops:         g.chain.hops,
 		PermanentURL: g.chain.permanentURL(),
 		ETag:         h.Get("Etag"),
@@ -179,10 +180,10 @@ func (g *get) finish(answer *http.Response) (*Response, error) {
 // ended returns the error of a GET that was ended from outside, or nil.
 func (g *get) ended() error {
 	if g.before != nil {
-		return fmt.Errorf("%s: %w", Redact(g.url.String()), g.before)
+		return fmt.Errorf("%s: %w", Redact(g.at), g.before)
 	}
 	if g.parent.Err() != nil {
-		return fmt.Errorf("get %s: %w", Redact(g.url.String()), context.Cause(g.parent))
+		return fmt.Errorf("get %s: %w", Redact(g.at), context.Cause(g.parent))
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"strings"
+	"slices"
 
 	"golang.org/x/net/publicsuffix"
 )
@@ -77,18 +77,17 @@ func (g *get) turn(answer *http.Response, location string) error {
 		return g.fail(KindAddress, "redirects to where nothing is fetched: "+err.Error(), err)
 	}
 	if len(g.chain.seen) == 0 {
-		g.chain.seen = append(g.chain.seen, g.url.String()+"\n")
+		g.chain.seen = append(g.chain.seen, g.at+"\n")
 	}
 	g.cookies.set(g.url, answer)
-	key := to.String() + "\n" + g.cookies.header(to)
-	for _, s := range g.chain.seen {
-		if s == key {
-			return g.fail(KindHTTP, "redirects in a circle", nil)
-		}
+	next := to.String()
+	key := next + "\n" + g.cookies.header(to)
+	if slices.Contains(g.chain.seen, key) {
+		return g.fail(KindHTTP, "redirects in a circle", nil)
 	}
 	g.chain.seen = append(g.chain.seen, key)
-	g.chain.hops = append(g.chain.hops, Hop{Status: answer.StatusCode, From: g.url.String(), To: to.String()})
-	g.url = to
+	g.chain.hops = append(g.chain.hops, Hop{Status: answer.StatusCode, From: g.at, To: next})
+	g.url, g.at = to, next
 	return nil
 }
 
@@ -121,9 +120,9 @@ func (c *cookies) header(u *url.URL) string {
 	if c.jar == nil {
 		return ""
 	}
-	var pairs []string
+	r := http.Request{Header: http.Header{}}
 	for _, cookie := range c.jar.Cookies(u) {
-		pairs = append(pairs, cookie.Name+"="+cookie.Value)
+		r.AddCookie(cookie)
 	}
-	return strings.Join(pairs, "; ")
+	return r.Header.Get("Cookie")
 }

@@ -302,8 +302,8 @@ func TestCookiesEndWithTheChain(t *testing.T) {
 		}
 	})
 	c := newClient(t, nil)
-	for range 2 {
-		if _, err := c.Get(t.Context(), Request{URL: here + "/1"}); err != nil {
+	for _, own := range []map[string]string{nil, {"Cookie": "mine=1"}} {
+		if _, err := c.Get(t.Context(), Request{URL: here + "/1", Header: own}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -311,7 +311,7 @@ func TestCookiesEndWithTheChain(t *testing.T) {
 	for _, r := range requests.all() {
 		got = append(got, r.URL.Path+" "+r.Header.Get("Cookie"))
 	}
-	want := []string{"/1 ", "/2 a=b", "/3 ", "/1 ", "/2 a=b", "/3 "}
+	want := []string{"/1 ", "/2 a=b", "/3 ", "/1 mine=1", "/2 mine=1; a=b", "/3 "}
 	if !slices.Equal(got, want) {
 		t.Errorf("cookies %q, want %q", got, want)
 	}

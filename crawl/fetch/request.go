@@ -81,10 +81,13 @@ func (g *get) header() http.Header {
 		g.own(h)
 	}
 	if cookie := g.cookies.header(g.url); cookie != "" {
-		h["Cookie"] = append(h["Cookie"], cookie)
+		if configured := h.Get("Cookie"); configured != "" {
+			cookie = configured + "; " + cookie
+		}
+		h["Cookie"] = []string{cookie}
 	}
 	g.conditional = false
-	if g.url.String() == g.validatorsURL {
+	if g.at == g.validatorsURL {
 		g.validators(h)
 	}
 	return h

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -248,6 +249,32 @@ func TestHTTP2(t *testing.T) {
 				t.Errorf("request %d has %s", i, name)
 			}
 		}
+	}
+}
+
+// TestHTTP2Bodies: a body larger than the windows of flow control, one that is reset half-way, and one over the limit.
+func TestHTTP2Bodies(t *testing.T) {
+	s, c := newTLSServer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Write(bytes.Repeat([]byte("<i/>"), 1<<20))
+		switch r.URL.Path {
+		case "/reset":
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		case "/long":
+			for r.Context().Err() == nil {
+				w.Write(make([]byte, 1<<20))
+			}
+		}
+	})
+	for path, want := range map[string]struct {
+		cut  Kind
+		size int
+	}{"/": {"", 4 << 20}, "/reset": {KindTruncated, 1}, "/long": {KindTooLarge, 16 << 20}} {
+		r, err := c.Get(t.Context(), Request{URL: s.URL + path})
+		if err != nil || r.TruncatedKind != want.cut || len(r.Body) < want.size {
+			t.Errorf("%s: %v %v", path, r, err)
+		}
+		r.Release()
 	}
 }
 

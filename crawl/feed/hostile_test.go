@@ -1,0 +1,155 @@
+package feed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// bomb is a small document that would cost a careless reader minutes or gigabytes.
+type bomb struct {
+	name string
+	make func() string
+	want string // part of the error, "" if it is read
+}
+
+func nest(open, shut string, n int) string { return strings.Repeat(open, n) + strings.Repeat(shut, n) }
+
+func numbered(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+var bombs = []bomb{
+	{"elements nested in an extension", func() string {
+		return rssOf("<item><x:a>" + nest("<a>", "</a>", 2_000_000) + "</x:a></item>")
+	}, "nested deeper"},
+	{"elements nested and never closed", func() string { return rssOf("<item><title>" + strings.Repeat("<a>", 2_000_000)) }, "nested deeper"},
+	{"5,000 namespaces, 20,000 elements", func() string {
+		return "<rss" + numbered(5000, " xmlns:n%d='u'") + "><channel><item>" + strings.Repeat("<a/>", 20_000) + "</item></channel></rss>"
+	}, "namespaces in scope"},
+	{"64 namespaces, 400,000 elements", func() string {
+		return "<rss" + numbered(60, " xmlns:n%d='u'") + "><channel><item>" + strings.Repeat("<n1:a/>", 400_000) + "</item></channel></rss>"
+	}, "elements times namespaces"},
+	{"20,000 nested xml:base", func() string {
+		return rssOf("<item>" + nest("<a xml:base='abcdefghij/'>", "</a>", 20_000) + "</item>")
+	}, "nested deeper"},
+	{"200 nested xml:base of 60 KB", func() string {
+		return rssOf("<item>" + nest("<a xml:base='"+strings.Repeat("x/", 30_000)+"'>", "</a>", 200) + "</item>")
+	}, ""},
+	{"300,000 comments in one text", func() string {
+		return rssOf("<item><x:t>" + strings.Repeat("a<!---->", 300_000) + "</x:t></item>")
+	}, "pieces of text"},
+	{"300,000 children with text between", func() string {
+		return rssOf("<item><x:t>" + strings.Repeat("a<b/>", 300_000) + "</x:t></item>")
+	}, "pieces of text"},
+	{"600,000 elements", func() string { return rssOf(strings.Repeat("<item/>", 10_000) + strings.Repeat("<a/>", 600_000)) }, "elements"},
+	{"490,000 extension elements", func() string {
+		return rssOf("<item><x:p>" + strings.Repeat("<x:a b='c'/>", 490_000) + "</x:p></item>")
+	}, ""},
+	{"490,000 kinds of extension elements", func() string { return rssOf("<item>" + numbered(490_000, "<x:a%d b='c'/>") + "</item>") }, ""},
+	{"20,001 items", func() string { return rssOf(strings.Repeat("<item/>", 20_001)) }, "items"},
+	{"XHTML that is a tree of 100 million nodes as HTML", func() string {
+		return atomOf("<entry><title>x</title><content type='xhtml'><div><p>" + numbered(500, "<b id='%d'/>") + "</p>" + strings.Repeat("<p>x</p>", 200_000) + "</div></content></entry>")
+	}, ""},
+	{"HTML that is a tree of 100 million nodes", func() string {
+		return atomOf("<entry><title>x</title><content type='html' xml:base='http://h/'><![CDATA[<p>" + numbered(500, "<b id='%d'>") + "</p>" + strings.Repeat("<p>x</p>", 200_000) + "]]></content></entry>")
+	}, ""},
+	{"a million attributes", func() string { return rssOf("<item" + numbered(1_000_000, " a%d=''") + "><title>x</title></item>") }, "attributes"},
+	{"a date of 8 MB", func() string { return rssOf("<item><pubDate>" + strings.Repeat("1 Jan ", 1_400_000) + "</pubDate></item>") }, ""},
+	{"8 million ampersands", func() string {
+		return rssOf("<item><title>" + strings.Repeat("&", 8_000_000) + "</title></item>")
+	}, ""},
+	{"4 million bare <", func() string { return rssOf("<item><title>" + strings.Repeat("< ", 4_000_000) + "</title></item>") }, ""},
+	{"2 million comments without end", func() string {
+		return rssOf("<item><title>" + strings.Repeat("<!--", 2_000_000) + "</title></item>")
+	}, ""},
+	{"1 million CDATA without end", func() string {
+		return rssOf("<item><title>" + strings.Repeat("<![CDATA[", 1_000_000) + "</title></item>")
+	}, ""},
+	{"1 million CDATA with one end", func() string {
+		return rssOf("<item><title>" + strings.Repeat("<![CDATA[</x>", 600_000) + "]]></titel></item>")
+	}, ""},
+	{"2 million end tags", func() string { return rssOf("<item><title>x" + strings.Repeat("</x>", 2_000_000) + "</title></item>") }, ""},
+	{"a million tags with one quote", func() string {
+		return rssOf("<item><title>" + strings.Repeat("<a b='><a b=\">", 600_000) + "</title></item>")
+	}, ""},
+	{"entities in entities", func() string {
+		return "<!DOCTYPE rss [" + numbered(30, "<!ENTITY e%d '&e;&e;&e;&e;&e;&e;&e;&e;'>") + "]>" + rssOf("<item><title>&e29;</title></item>")
+	}, ""},
+	{"JSON nested a million deep", func() string {
+		return `{"version":"https://jsonfeed.org/version/1","items":[{"id":` + nest("[", "]", 1_000_000) + `}]}`
+	}, "nested deeper"},
+	{"JSON of 4 million values", func() string {
+		return `{"version":"https://jsonfeed.org/version/1","items":[{"id":"1","tags":[` + strings.Repeat("1,", 4_000_000) + `1]}]}`
+	}, "values"},
+	{"JSON with 20,000 broken items", func() string {
+		return `{"version":"https://jsonfeed.org/version/1","title":"` + strings.Repeat("x", 1_000_000) + `","items":[` + strings.Repeat(`{"id":x},`, 19_999) + `{"id":"1"}]}`
+	}, ""},
+}
+
+const bombVariable = "CRAWL_FEED_BOMB"
+
+// Every bomb ends within 2 seconds of processor time and 200 MB, in a process of its own whose memory is limited.
+func TestBombs(t *testing.T) {
+	if name := os.Getenv(bombVariable); name != "" {
+		explode(name)
+	}
+	for _, b := range bombs {
+		t.Run(b.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestBombs$")
+			cmd.Env = append(os.Environ(), bombVariable+"="+b.name, "GOGC=50")
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out[:min(len(out), 2000)])
+			}
+			usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+			cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+			t.Logf("%.2f s of processor, %d MB, %s", cpu.Seconds(), usage.Maxrss>>10, bytes.TrimSpace(out))
+			if cpu > 2*time.Second && !raceEnabled || usage.Maxrss > 200<<10 && !raceEnabled {
+				t.Errorf("it took %v and %d MB", cpu, usage.Maxrss>>10)
+			}
+			if !strings.Contains(string(out), b.want) {
+				t.Errorf("got %q, want %q", out, b.want)
+			}
+		})
+	}
+}
+
+// explode reads one bomb and ends the process.
+func explode(name string) {
+	limit := &syscall.Rlimit{Cur: 1 << 30, Max: 1 << 30}
+	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, limit); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	for _, b := range bombs {
+		if b.name != name {
+			continue
+		}
+		f, err := Read(context.Background(), Document{Body: []byte(b.make()), URL: "https://example.net/"})
+		var e *Error
+		switch {
+		case err == nil && b.want == "":
+			fmt.Println(len(f.Items), "items", f.Warnings)
+		case errors.As(err, &e):
+			fmt.Println(e.Kind, e.Text)
+		default:
+			fmt.Println("read without error")
+		}
+		os.Exit(0)
+	}
+	os.Exit(2)
+}
