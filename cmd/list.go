@@ -90,6 +90,7 @@ func listed(feeds []store.Feed) []listedFeed {
 
 func feedTable(feeds []store.Feed, now time.Time) *table {
 	t := newTable("ID", "CATEGORY", "STATE", "FAILURES", "LAST SUCCESS", "ITEMS", "URL", "REASON")
+	t.whole = true // the reason comes last, and is why one looks
 	for _, f := range feeds {
 		t.add(fmt.Sprint(f.ID), f.Category, feedState(f), fmt.Sprint(f.ConsecutiveFailures), ago(f.LastSuccessAt, now),
 			fmt.Sprint(f.Items), f.URL, dash(feedReason(f)))

@@ -15,8 +15,9 @@ import (
 const (
 	opmlMaxBytes = 32 << 20
 	opmlMaxDepth = 100
-	opmlMaxLines = 1_000_000
+	opmlMaxLines = 200_000
 	opmlMaxText  = 4096 // bytes of one name or address
+	opmlMaxPath  = 1024 // bytes of the names of nested folders together
 )
 
 // outline is one feed line of an OPML file.
@@ -106,7 +107,7 @@ func declaredCharset(head string) string {
 // opmlReader walks through the elements.
 type opmlReader struct {
 	decoder  *xml.Decoder
-	folders  []string // names of the open outlines, "" for those that are no folders
+	folders  []string // of each open outline, the category of what is in it
 	depth    int      // open elements
 	pending  *outline // an outline without xmlUrl: a folder if another opens before it ends
 	outlines []outline
@@ -153,14 +154,14 @@ func (o *opmlReader) start(e xml.StartElement) error {
 	o.pending = nil // it is a folder: an outline begins within it
 	line, _ := o.decoder.InputPos()
 	found := newOutline(e, line, o.category())
-	name := ""
+	inside := found.category
 	if found.url == "" {
-		name = found.title
+		inside = joinFolders(inside, found.title)
 		o.pending = &found
 	} else {
 		o.outlines = append(o.outlines, found)
 	}
-	o.folders = append(o.folders, name)
+	o.folders = append(o.folders, inside)
 	return nil
 }
 
@@ -178,13 +179,18 @@ func (o *opmlReader) end(e xml.EndElement) {
 
 // category is the name of the place where the reader is.
 func (o *opmlReader) category() string {
-	var names []string
-	for _, name := range o.folders {
-		if name != "" {
-			names = append(names, name)
-		}
+	if len(o.folders) == 0 {
+		return ""
 	}
-	return strings.Join(names, folderSeparator)
+	return o.folders[len(o.folders)-1]
+}
+
+// joinFolders is the category of a folder within another. One without a name is no level.
+func joinFolders(outer, name string) string {
+	if outer == "" || name == "" {
+		return cut(outer+name, opmlMaxPath)
+	}
+	return strings.TrimSpace(cut(outer+folderSeparator+name, opmlMaxPath))
 }
 
 // newOutline reads the attributes; their case varies from program to program.

@@ -92,6 +92,16 @@ func TestOutlineLines(t *testing.T) {
 	}
 }
 
+// Deep folders with long names do not multiply: a file of some megabytes must not become gigabytes.
+func TestLongFolders(t *testing.T) {
+	deep := strings.Repeat(`<outline text="`+strings.Repeat("x", 5000)+`">`, 90)
+	got, err := readOPML(strings.NewReader("<opml><body>" + deep + strings.Repeat("<outline xmlUrl='u'/>", 1000) +
+		strings.Repeat("</outline>", 90) + "</body></opml>"))
+	if err != nil || len(got) != 1000 || len(got[0].category) != opmlMaxPath {
+		t.Errorf("%d lines, error %v", len(got), err)
+	}
+}
+
 // What is exported comes back the same, whatever categories and titles hold.
 func TestOPMLRoundTrip(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))

@@ -53,7 +53,8 @@ func newJSON(w io.Writer) *json.Encoder {
 
 // table is rows of cells, the first row its head. Cells are cleaned when they are printed.
 type table struct {
-	rows [][]string
+	rows  [][]string
+	whole bool // lines may be wider than the terminal
 }
 
 func newTable(head ...string) *table { return &table{rows: [][]string{head}} }
@@ -94,7 +95,7 @@ func (t *table) write(w io.Writer, widest int) error {
 			}
 		}
 		text := strings.TrimRight(line.String(), " ")
-		if widest > 0 {
+		if widest > 0 && !t.whole {
 			text = runewidth.Truncate(text, widest, "…")
 		}
 		if _, err := fmt.Fprintln(w, text); err != nil {

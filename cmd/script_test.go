@@ -25,6 +25,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("CRAWL_DIR", e.WorkDir+"/data")
 			e.Setenv("CRAWL_ALLOW_NET", "127.0.0.0/8")
 			e.Setenv("CRAWL_TEST_MAIN", "1") // the demo starts its own executable
+			e.Vars = append(e.Vars, quickExit)
 			if zone, set := os.LookupEnv("TZ"); set {
 				e.Setenv("TZ", zone)
 			}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -106,7 +107,10 @@ func (a *app) status(ctx context.Context, d *state.Dir, db *store.Store) (s stat
 	if s.Running, err = d.Holder(); err != nil {
 		return s, err
 	}
-	if s.Flag, err = d.Flag(); err != nil {
+	var damaged *state.DamagedError
+	if s.Flag, err = d.Flag(); errors.As(err, &damaged) {
+		a.log.Warn("the flag of the last run could not be read and is set aside", "path", damaged.Path, "reason", damaged.Reason)
+	} else if err != nil {
 		return s, err
 	}
 	if s.Kill, err = d.Kill(); err != nil {

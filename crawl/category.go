@@ -17,6 +17,9 @@ type category struct {
 	had    map[int64]bool
 	ids    []int64 // the feeds of a loose one
 
+	asked int  // feeds to be asked in this run
+	shown bool // the dispatcher has announced it
+
 	part    *state.Part
 	total   int // feeds to be asked, and those that the part had already
 	done    int // of these, with a line

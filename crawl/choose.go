@@ -98,15 +98,13 @@ func (s *session) choose(ctx context.Context, cats []*category) (tasks, rest []*
 		if err != nil {
 			return nil, nil, err
 		}
-		c.done = len(c.had)
-		c.total = c.done
 		for _, cand := range cands {
 			if !c.had[cand.ID] {
-				c.total++
-				c.pending++
+				c.asked++
 				tasks = append(tasks, &task{Candidate: cand, cat: c, host: fetch.Host(cand.URL), order: len(tasks)})
 			}
 		}
+		c.done, c.total, c.pending = len(c.had), len(c.had)+c.asked, c.asked
 	}
 	tasks, rest = chooseTurns(tasks, s.options.MaxFeeds)
 	return tasks, rest, nil

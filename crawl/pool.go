@@ -149,6 +149,7 @@ func (p *pool) claim(ctx context.Context, tasks []*task) error {
 	}
 	for _, t := range tasks {
 		p.busy++
+		p.announce(t.cat)
 		c := got[t.ID]
 		if c == nil {
 			p.deliver(&finished{task: t, what: missed})
@@ -157,6 +158,14 @@ func (p *pool) claim(ctx context.Context, tasks []*task) error {
 		go func() { p.deliver(p.fetch(ctx, t, c)) }()
 	}
 	return nil
+}
+
+// announce shows a category when its first feed starts: what was asked says nothing before it answers.
+func (p *pool) announce(c *category) {
+	if p.s.cfg.Progress != nil && !c.shown {
+		p.s.cfg.Progress(Progress{Category: c.Name, Done: len(c.had), Total: len(c.had) + c.asked})
+	}
+	c.shown = true
 }
 
 // deliver hands a finished task to the collector and frees its worker.

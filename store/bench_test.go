@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -163,11 +164,8 @@ func BenchmarkHour304(b *testing.B) {
 // BenchmarkMergeOnePercent is an hour in which 1 % of all rows changed: the feeds' packed hashes are compared as the reader of a
 // feed does it, and only what differs goes to the merge. All rows count as offered.
 func BenchmarkMergeOnePercent(b *testing.B) {
-	feeds := 10_000
-	if v := os.Getenv("CRAWL_BENCH_FEEDS"); v != "" {
-		fmt.Sscan(v, &feeds)
-	}
 	const items, hourly = 25, 10_000
+	feeds := benchFeeds()
 	s := newStore(b)
 	ids := fill(b, s, feeds, items, t0)
 	step := max(1, feeds/hourly)
@@ -231,4 +229,91 @@ func changedEntries(b *testing.B, s *Store, claims []Claim, items, round int, no
 		entries[i].Result.Document = document
 	}
 	return entries
+}
+
+// BenchmarkOpen is what every command pays: open, read the categories and the merged snapshots, close.
+func BenchmarkOpen(b *testing.B) {
+	path := pathOf(b, newStoreFast(b))
+	ctx := context.Background()
+	for b.Loop() {
+		s, err := Open(ctx, path, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.Categories(ctx); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.MergedSnapshots(ctx, "host"); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkLists is what list and status pay with many items stored.
+func BenchmarkLists(b *testing.B) {
+	s := newStore(b)
+	fill(b, s, benchFeeds(), 25, t0)
+	ctx := context.Background()
+	b.Run("Feeds", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.Feeds(ctx, Filter{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("Totals", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.Totals(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("NewestItems", func(b *testing.B) {
+		for b.Loop() {
+			for _, err := range s.Items(ctx, ItemFilter{Limit: 50, Category: "bench"}) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+	b.Run("ChangesAfter", func(b *testing.B) {
+		highest, err := s.HighestSeq(ctx)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			for _, err := range s.Items(ctx, ItemFilter{ByChange: true, After: highest - 1000}) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+	b.Run("Candidates", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.Candidates(ctx, 1, dueAt(t0.Add(time.Hour))); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("RenewLeases", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.RenewLeases(ctx, owner, t0); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// benchFeeds is the number of feeds that are stored: $CRAWL_BENCH_FEEDS, or 10,000.
+func benchFeeds() int {
+	n, err := strconv.Atoi(os.Getenv("CRAWL_BENCH_FEEDS"))
+	if err != nil {
+		return 10_000
+	}
+	return n
 }

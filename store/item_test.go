@@ -141,3 +141,25 @@ func TestItemsWhileWriting(t *testing.T) {
 	}
 	want(t, "items", dump(t, s, "SELECT count(*) FROM items"), "500")
 }
+
+// Whatever is cleaned away, a number that a reader may have seen is never given again.
+func TestSeqIsNeverUsedTwice(t *testing.T) {
+	s := newStore(t)
+	id := addFeeds(t, s, 1, "c")[0]
+	merge1(t, s, t0, success(claimOne(t, s, t0, id), t0, item(1, "one"), item(2, "two")))
+	err := s.update(context.Background(), func(x *tx) error {
+		if err := x.run("DELETE FROM items"); err != nil {
+			return err
+		}
+		return x.run("DELETE FROM changes")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t1 := t0.Add(time.Hour)
+	merge1(t, s, t1, success(claimOne(t, s, t1, id), t1, item(3, "three")))
+	want(t, "seq and id", dump(t, s, "SELECT seq, item_id FROM changes"), "3|3")
+	if _, highest, err := s.ChangeCounts(context.Background(), 3); highest != 3 || err != nil {
+		t.Errorf("highest %d %v", highest, err)
+	}
+}

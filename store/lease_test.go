@@ -19,8 +19,14 @@ func set(t testing.TB, s *Store, assignments string) {
 	}
 }
 
-// Candidates and Claim choose by one condition. Each row is a state of a feed, and whether it may be fetched.
-func TestDue(t *testing.T) {
+// dueTest is a state of a feed at 10:40, and whether it may be fetched: in an ordinary run, a forced one, one that was forced at
+// 10:35, and one that takes new feeds only.
+type dueTest struct {
+	name, state                    string
+	due, forced, forcedAt, onlyNew bool
+}
+
+func dueTests() []dueTest {
 	const (
 		now      = "'2026-11-30T10:40:00Z'"
 		soon     = "'2026-11-30T10:44:00Z'" // within the grace
@@ -30,15 +36,10 @@ func TestDue(t *testing.T) {
 		thisHour = "'2026-11-30T10:30:00Z'"
 		lastHour = "'2026-11-30T09:30:00Z'"
 	)
-	at := time.Date(2026, 11, 30, 10, 40, 0, 0, time.UTC)
-	forced := at.Add(-5 * time.Minute)
 	leased := func(owner, boot, until string) string {
 		return "lease_owner = " + owner + ", lease_boot = " + boot + ", lease_until = " + until
 	}
-	tests := []struct {
-		name, state                    string
-		due, forced, forcedAt, onlyNew bool
-	}{
+	return []dueTest{
 		{"new", "next_fetch_at = NULL", true, true, true, true},
 		{"now", "next_fetch_at = " + now, true, true, true, false},
 		{"within the grace", "next_fetch_at = " + soon, true, true, true, false},
@@ -62,7 +63,13 @@ func TestDue(t *testing.T) {
 		{"attempted after the forced start", "last_attempt_at = '2026-11-30T10:36:00Z', next_fetch_at = " + later, false, true, false, false},
 		{"attempted at the forced start", "last_attempt_at = '2026-11-30T10:35:00Z', next_fetch_at = " + later, false, true, false, false},
 	}
-	for _, test := range tests {
+}
+
+// Candidates and Claim choose by one condition.
+func TestDue(t *testing.T) {
+	at := time.Date(2026, 11, 30, 10, 40, 0, 0, time.UTC)
+	forced := at.Add(-5 * time.Minute)
+	for _, test := range dueTests() {
 		base := dueAt(at)
 		for name, c := range map[string]struct {
 			want bool
@@ -145,7 +152,7 @@ func TestClaimGivesBackWhatTheMergeWrote(t *testing.T) {
 		ConsecutiveFailures: 2, FailedHour: hour, LastError: "e", LastErrorKind: "dns", LastErrorAt: t0, LastWarning: "w",
 		ETag: `"e"`, LastModified: "lm", ValidatorsURL: "v", BodyHash: -7, LastFetchedAt: t0, LastSuccessAt: t0.Add(1), LastChangedAt: t0,
 		NextFetchAt: t0.Add(time.Hour), RetryAfterUntil: t0.Add(time.Minute + 1), FetchedHour: hour, Interval: 2 * time.Hour, KeyRule: 3,
-		RedirectURL: "r", RedirectSeen: 4, RedirectSince: t0,
+		RedirectURL: "r", RedirectSeen: 4, RedirectSince: t0, Schedule: "ttl",
 	}
 	merge1(t, s, t0, e)
 	t1 := t0.Add(time.Hour)
@@ -155,9 +162,14 @@ func TestClaimGivesBackWhatTheMergeWrote(t *testing.T) {
 		ConsecutiveFailures: 2, FailedHour: hour, LastError: "e", LastErrorKind: "dns", LastErrorAt: t0, LastWarning: "w",
 		ETag: `"e"`, LastModified: "lm", ValidatorsURL: "v", BodyHash: -7, HasDocument: true, LastFetchedAt: t0, LastSuccessAt: t0,
 		LastChangedAt: t0, NextFetchAt: t0.Add(time.Hour), RetryAfterUntil: t0.Add(time.Minute + time.Second), FetchedHour: hour,
-		Interval: 2 * time.Hour, KeyRule: 3, RedirectURL: "r", RedirectSeen: 4, RedirectSince: t0, Settings: settings,
+		Interval: 2 * time.Hour, KeyRule: 3, RedirectURL: "r", RedirectSeen: 4, RedirectSince: t0, Schedule: "ttl", Settings: settings,
 	}
 	want(t, "claim", text1(got), text1(wanted))
+	l := Lease{owner, "boot", t1.Add(time.Second + 1)} // rounded up: nobody may claim it while its holder counts on it
+	if _, err := s.Claim(context.Background(), ids[1:], l, dueAt(t1)); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "lease", dump(t, s, "SELECT lease_owner, lease_boot, lease_until FROM feeds WHERE id = 2"), "host/1|boot|2026-11-30T11:30:02Z")
 	document, err := s.Document(context.Background(), ids[0])
 	if err != nil || string(document) != string(e.Result.Document) {
 		t.Errorf("%q %v", document, err)

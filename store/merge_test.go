@@ -124,6 +124,9 @@ func TestFencing(t *testing.T) {
 			return err
 		}, 1},
 		{"another URL", func(s *Store, id int64) error { return s.EditFeed(ctx, id, FeedEdit{URL: &moved}, t0) }, 0},
+		{"another URL, by SQL", func(s *Store, id int64) error {
+			return s.update(ctx, func(x *tx) error { return x.run("UPDATE feeds SET url = 'https://elsewhere.example/'") })
+		}, 0},
 		{"removed", func(s *Store, id int64) error { return s.Remove(ctx, []int64{id}, t0) }, 0},
 	}
 	for _, test := range tests {

@@ -134,24 +134,28 @@ func TestRelativePath(t *testing.T) {
 	}
 }
 
-// Each file that is not ours to open is refused with the right error, and not a byte of its directory changes.
-func TestOpenRefuses(t *testing.T) {
-	ours := func(t *testing.T, path string) {
-		s := openStore(t, path, func(o *Options) { o.Migrate = true })
-		id := addFeeds(t, s, 50, "c")[0]
-		var items []Item
-		for n := range 200 {
-			items = append(items, item(n, strings.Repeat("long ", 100)))
-		}
-		merge1(t, s, t0, success(claimOne(t, s, t0, id), t0, items...))
-		s.Close()
+// ours makes a database of ours, of many pages.
+func ours(t *testing.T, path string) {
+	s := openStore(t, path, func(o *Options) { o.Migrate = true })
+	id := addFeeds(t, s, 50, "c")[0]
+	var items []Item
+	for n := range 200 {
+		items = append(items, item(n, strings.Repeat("long ", 100)))
 	}
-	tests := []struct {
-		name    string
-		make    func(t *testing.T, path string)
-		migrate error
-		plain   error
-	}{
+	merge1(t, s, t0, success(claimOne(t, s, t0, id), t0, items...))
+	s.Close()
+}
+
+// refusal is a file that Open does not take, and its errors with and without Migrate.
+type refusal struct {
+	name    string
+	make    func(t *testing.T, path string)
+	migrate error
+	plain   error
+}
+
+func refusals() []refusal {
+	return []refusal{
 		{"missing", func(*testing.T, string) {}, nil, ErrOutdated},
 		{"empty", func(t *testing.T, path string) { write(t, path, "") }, ErrDamaged, ErrDamaged},
 		{"text", func(t *testing.T, path string) { write(t, path, strings.Repeat("some text\n", 1000)) }, ErrNotOurs, ErrNotOurs},
@@ -198,7 +202,11 @@ func TestOpenRefuses(t *testing.T) {
 			f.Close()
 		}, ErrDamaged, ErrDamaged},
 	}
-	for _, test := range tests {
+}
+
+// Each file that is not ours to open is refused with the right error, and not a byte of its directory changes.
+func TestOpenRefuses(t *testing.T) {
+	for _, test := range refusals() {
 		for _, migrate := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/migrate=%v", test.name, migrate), func(t *testing.T) {
 				dir := t.TempDir()

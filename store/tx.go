@@ -139,8 +139,6 @@ func (t *tx) one(query string, args ...driver.Value) (n int64, err error) {
 // row is one row of a result.
 type row []driver.Value
 
-func (r row) null(i int) bool { return r[i] == nil }
-
 func (r row) int(i int) int64 {
 	n, _ := r[i].(int64)
 	return n

@@ -26,10 +26,12 @@ type layout struct {
 	body    span   // the channel's content
 	head    []span // elements beside the items that have a lasting meaning
 	items   []span
-	ttl     span  // content of the channel's ttl
-	patches []int // bytes of attribute names to overwrite, so that gofeed does not see them
-	bases   bool  // there is an xml:base
-	end     int   // behind the root's end tag
+	ttl     span   // content of the channel's ttl
+	patches []int  // bytes of attribute names to overwrite, so that gofeed does not see them
+	bases   bool   // there is an xml:base
+	end     int    // behind the root's end tag
+	whole   int    // behind the last whole child of a container
+	missing []byte // the end tags of the open containers, if the document is well-formed as far as it goes
 }
 
 // frame is an open element.
@@ -92,7 +94,7 @@ func (s *scanner) scan() {
 			}
 		}
 		if i+1 >= len(b) {
-			s.odd = "it ends before its last end tag"
+			s.cutOff(i)
 			return
 		}
 		if i > start {
@@ -113,6 +115,17 @@ func (s *scanner) scan() {
 			return
 		}
 	}
+}
+
+// cutOff notes that the document ends before its last end tag, and which are missing.
+func (s *scanner) cutOff(i int) int {
+	s.odd = "it ends before its last end tag"
+	for k := len(s.stack) - 1; k > 0; k-- {
+		if f := &s.stack[k]; f.level == container {
+			s.layout.missing = append(append(append(s.layout.missing, "</"...), f.name.of(s.b)...), '>')
+		}
+	}
+	return i
 }
 
 func (s *scanner) text(b []byte) {
@@ -214,7 +227,9 @@ func (s *scanner) attributes(i int, f *frame) (next int, empty bool) {
 		i += k + 2
 		s.attribute(span{name, end}, b[value:i-1], f)
 	}
-	s.odd = "a tag that cannot be read"
+	if s.odd = "a tag that cannot be read"; bytes.IndexByte(b[f.start:], '>') < 0 {
+		s.cutOff(i)
+	}
 	return i, false
 }
 
@@ -276,6 +291,7 @@ func (s *scanner) nativePrefix(prefix []byte) bool {
 
 // enter notes a container.
 func (s *scanner) enter(f *frame, tag span) {
+	s.layout.whole = tag.end
 	if len(s.stack) > 1 {
 		s.layout.channel = tag
 		s.layout.body.start = tag.end
@@ -301,7 +317,10 @@ func (s *scanner) endTag(i int) int {
 	for i < len(s.b) && isSpace(s.b[i]) {
 		i++
 	}
-	if i >= len(s.b) || s.b[i] != '>' {
+	if i >= len(s.b) {
+		return s.cutOff(i)
+	}
+	if s.b[i] != '>' {
 		s.odd = "an end tag that cannot be read"
 		return i
 	}
@@ -317,6 +336,9 @@ func (s *scanner) endTag(i int) int {
 func (s *scanner) close(start, end int) {
 	f := &s.stack[len(s.stack)-1]
 	s.stack = s.stack[:len(s.stack)-1]
+	if s.stack[len(s.stack)-1].level == container {
+		s.layout.whole = end
+	}
 	switch f.level {
 	case item:
 		s.layout.items = append(s.layout.items, span{f.start, end})
@@ -356,7 +378,7 @@ func (s *scanner) special(i int) int {
 		s.odd = "a declaration inside the feed"
 	}
 	if end < 0 && s.odd == "" {
-		s.odd = "it ends within markup"
+		return s.cutOff(i)
 	}
 	return i + end
 }

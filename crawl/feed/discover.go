@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	nethtml "golang.org/x/net/html"
@@ -101,13 +102,18 @@ func CommonPaths(pageURL string) []string {
 		dirs = []string{dir + "/", "/"}
 	}
 	var out []string
-	for _, dir := range dirs {
-		for _, name := range []string{"feed", "feed.xml", "rss.xml", "atom.xml", "index.xml", "rss", "feed.json", "feed/", "atom", "index.rss", "feed.rss", "feed.atom", "rss/"} {
-			out = append(out, (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: dir + name}).String())
+	add := func(p string) {
+		if address := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: p}).String(); !slices.Contains(out, address) {
+			out = append(out, address)
 		}
 	}
-	for _, name := range []string{"blog/feed", "blog/rss.xml", "blog/atom.xml", "blog/index.xml", "feeds/posts/default"} {
-		out = append(out, (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/" + name}).String())
+	for _, dir := range dirs {
+		for _, name := range []string{"feed", "feed.xml", "rss.xml", "atom.xml", "index.xml", "rss", "feed.json", "feed/", "atom", "index.rss", "feed.rss", "feed.atom", "rss/"} {
+			add(dir + name)
+		}
+	}
+	for _, name := range []string{"/blog/feed", "/blog/rss.xml", "/blog/atom.xml", "/blog/index.xml", "/feeds/posts/default"} {
+		add(name)
 	}
 	return out
 }

@@ -54,10 +54,6 @@ var bombs = []bomb{
 		return rssOf("<item><x:t>" + strings.Repeat("a<b/>", 300_000) + "</x:t></item>")
 	}, "pieces of text"},
 	{"600,000 elements", func() string { return rssOf(strings.Repeat("<item/>", 10_000) + strings.Repeat("<a/>", 600_000)) }, "elements"},
-	{"490,000 extension elements", func() string {
-		return rssOf("<item><x:p>" + strings.Repeat("<x:a b='c'/>", 490_000) + "</x:p></item>")
-	}, ""},
-	{"490,000 kinds of extension elements", func() string { return rssOf("<item>" + numbered(490_000, "<x:a%d b='c'/>") + "</item>") }, ""},
 	{"20,001 items", func() string { return rssOf(strings.Repeat("<item/>", 20_001)) }, "items"},
 	{"XHTML that is a tree of 100 million nodes as HTML", func() string {
 		return atomOf("<entry><title>x</title><content type='xhtml'><div><p>" + numbered(500, "<b id='%d'/>") + "</p>" + strings.Repeat("<p>x</p>", 200_000) + "</div></content></entry>")

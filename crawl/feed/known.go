@@ -116,9 +116,11 @@ func reddit(p page) []Candidate {
 // mastodon knows the profiles of the many servers that have them at /@name; @name@host is a profile of host.
 func mastodon(host, name string) []Candidate {
 	if user, other, ok := strings.Cut(name, "@"); ok {
-		name, host = user, other
+		if name, host = user, other; !strings.Contains(host, ".") {
+			return nil
+		}
 	}
-	if name == "" || host == "" || strings.ContainsAny(host, "/?#@%") {
+	if name == "" || strings.ContainsAny(host, "/?#@%") {
 		return nil
 	}
 	return some(rssType, "https://"+host+"/@"+name+".rss")

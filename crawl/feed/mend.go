@@ -62,7 +62,7 @@ func (m *mender) run() {
 // the root or the channel. If no more than the root's own end is missing, nothing is.
 func (m *mender) end() {
 	n := m.containers()
-	m.cutOff = !m.finished && (n < len(m.open) || n > 1 || !m.channel)
+	m.cutOff = !m.finished && (n < len(m.open) || n > 1 || !m.channel || m.format != typeRSS)
 	if n < len(m.open) {
 		m.out = m.out[:m.open[n].at]
 		m.open = m.open[:n]
@@ -210,7 +210,10 @@ func (m *mender) startTag(i int) int {
 	}
 	e := openElement{name: safeName(tag[1:nameEnd])}
 	e.level = m.levelOf(e.name)
-	if empty := bytes.HasSuffix(tag, []byte("/>")); e.level == item && !(empty && m.inItem()) {
+	if n := len(m.open); n > 1 && m.open[n-2].level == item && textFields[plainName(m.open[n-1].name)] && fields[plainName(e.name)] {
+		m.closeTo(n - 1) // a field within the text of another: that one was never closed
+	}
+	if e.level == item && m.begins(tag, end) {
 		m.closeTo(m.containers())
 	}
 	if len(m.open) >= maxDepth {
@@ -246,13 +249,24 @@ func (m *mender) containers() int {
 	return n
 }
 
-func (m *mender) inItem() bool {
+// begins reports whether the start tag of an item, which ends at end, begins a new one. Within another item it does if
+// that can only have been left open: fields follow, or nothing but a field of it is open.
+func (m *mender) begins(tag []byte, end int) bool {
 	n := m.containers()
-	return n < len(m.open) && m.open[n].level == item
+	if n == len(m.open) || m.open[n].level != item {
+		return true
+	}
+	if bytes.HasSuffix(tag, []byte("/>")) {
+		return false
+	}
+	for end < len(m.b) && isSpace(m.b[end]) {
+		end++
+	}
+	return len(m.open) <= n+2 || fields[plainName(string(elementName(m.b, end)))]
 }
 
 func (m *mender) levelOf(name string) level {
-	plain := strings.ToLower(string(local([]byte(name))))
+	plain := plainName(name)
 	switch n := len(m.open); {
 	case n == 0:
 		return container
@@ -266,8 +280,22 @@ func (m *mender) levelOf(name string) level {
 	return other
 }
 
-// lenientTagEnd finds the end of a start tag: the first '>' outside quotes, but a quoted value that holds whole tags has
-// lost its closing quote. -1 if another tag begins first.
+func plainName(name string) string { return strings.ToLower(string(local([]byte(name)))) }
+
+// textFields are the children of items that hold text alone, and fields all that are common enough to show where such a
+// text ends.
+var (
+	textFields = map[string]bool{
+		"title": true, "link": true, "description": true, "guid": true, "pubdate": true, "encoded": true, "comments": true, "category": true,
+		"id": true, "updated": true, "published": true, "summary": true, "creator": true, "date": true,
+	}
+	fields = map[string]bool{
+		"title": true, "link": true, "description": true, "guid": true, "pubdate": true, "encoded": true, "comments": true, "category": true,
+		"id": true, "updated": true, "published": true, "creator": true, "date": true, "author": true, "enclosure": true, "content": true,
+	}
+)
+
+// lenientTagEnd finds the end of a start tag: the first '>' outside quotes. -1 if another tag begins first.
 func lenientTagEnd(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		switch b[i] {
@@ -279,13 +307,21 @@ func lenientTagEnd(b []byte) int {
 			if b[i-1] != '=' && !isSpace(b[i-1]) {
 				continue
 			}
-			k := bytes.IndexByte(b[i+1:], b[i])
-			if k >= 0 && (bytes.IndexByte(b[i+1:i+1+k], '<') < 0 || bytes.IndexByte(b[i+1:i+1+k], '>') < 0) {
+			if k := bytes.IndexByte(b[i+1:], b[i]); k >= 0 && believable(b[i+1:i+1+k], b[i+k+1:]) {
 				i += k + 1
 			}
 		}
 	}
 	return -1
+}
+
+// believable reports whether a quoted value is one. If it holds whole tags, it may have lost its closing quote and have
+// found the opening one of a later attribute.
+func believable(value, rest []byte) bool {
+	if bytes.IndexByte(value, '<') < 0 || bytes.IndexByte(value, '>') < 0 {
+		return true
+	}
+	return len(value) <= 4096 && value[len(value)-1] != '=' && len(rest) > 1 && (isSpace(rest[1]) || rest[1] == '/' || rest[1] == '>')
 }
 
 // safeName makes a name that the scanner accepts.

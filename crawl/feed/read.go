@@ -3,6 +3,7 @@ package feed
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,11 +85,7 @@ func (r *reader) prepare() error {
 	}
 	lay, odd, err := cut(r.b, format)
 	if err == nil && odd != "" {
-		if r.b, r.feed.Partial = mend(r.b, format); r.feed.Partial {
-			r.warn("the document is cut off")
-		} else {
-			r.warn("broken markup was mended: " + odd)
-		}
+		r.repair(lay, odd)
 		lay, odd, err = cut(r.b, format)
 	}
 	switch {
@@ -101,6 +98,23 @@ func (r *reader) prepare() error {
 	}
 	r.lay = lay
 	return nil
+}
+
+// repair makes a document well-formed: what is so as far as it goes gets its missing end tags, all else is mended.
+func (r *reader) repair(lay *layout, odd string) {
+	name := elementName(r.b, 0)
+	if lay.missing != nil && !hasEnd(r.b, name) {
+		r.b = slices.Concat(r.b[:lay.whole], lay.missing)
+		// A channel that was closed has all its items, but for those of RDF, which stand behind it.
+		r.feed.Partial = r.format != typeRSS || lay.body.end == 0
+	} else {
+		r.b, r.feed.Partial = mend(r.b, r.format)
+	}
+	if r.feed.Partial {
+		r.warn("the document is cut off")
+	} else {
+		r.warn("broken markup was mended: " + odd)
+	}
 }
 
 func (r *reader) cutJSON() error {

@@ -57,10 +57,11 @@ func outcome(t testing.TB, r *Response, err error) *Error {
 
 // rawServer is a server of bytes: what answer writes is what is sent, right or not. It keeps the heads of the requests it saw.
 type rawServer struct {
-	URL    string
-	mu     sync.Mutex
-	heads  []string
-	listen net.Listener
+	URL     string
+	listen  net.Listener
+	running sync.WaitGroup
+	mu      sync.Mutex
+	heads   []string
 }
 
 // newRawServer starts one. answer is called for each connection when its request's head is in; the connection is closed when it
@@ -72,14 +73,13 @@ func newRawServer(t testing.TB, answer func(c net.Conn, head string)) *rawServer
 		t.Fatal(err)
 	}
 	s := &rawServer{URL: "http://" + l.Addr().String(), listen: l}
-	var running sync.WaitGroup
-	running.Go(func() {
+	s.running.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			running.Go(func() {
+			s.running.Go(func() {
 				defer c.Close()
 				head, err := readHead(bufio.NewReader(c))
 				if err != nil {
@@ -92,8 +92,14 @@ func newRawServer(t testing.TB, answer func(c net.Conn, head string)) *rawServer
 			})
 		}
 	})
-	t.Cleanup(func() { l.Close(); running.Wait() })
+	t.Cleanup(s.close)
 	return s
+}
+
+// close stops the server when it has seen all that was sent to it.
+func (s *rawServer) close() {
+	s.listen.Close()
+	s.running.Wait()
 }
 
 // readHead reads a request up to its empty line.

@@ -122,6 +122,7 @@ var misbehaviours = []misbehaviour{
 	{name: "plain called br", answer: ok("Content-Encoding: br\r\n", document), body: document},
 	{name: "plain called zstd", answer: ok("Content-Encoding: zstd\r\n", document), body: document},
 	{name: "plain called deflate", answer: ok("Content-Encoding: deflate\r\n", document), body: document},
+	{name: "plain called br, after a line break", answer: ok("Content-Encoding: br\r\n", "\n<rss/>"), body: "\n<rss/>"},
 	{name: "JSON called br", answer: ok("Content-Encoding: br\r\n", ` {"version": "x"}`), body: ` {"version": "x"}`},
 	{name: "UTF-16 called br", answer: ok("Content-Encoding: br\r\n", "\xff\xfe<\x00r\x00"), body: "\xff\xfe<\x00r\x00"},
 	{name: "gzip not called so", answer: ok("", packed("gzip", document)), body: document},
@@ -147,7 +148,8 @@ var misbehaviours = []misbehaviour{
 	{name: "a zstd bomb", answer: ok("Content-Encoding: zstd\r\n", packed("zstd", strings.Repeat("<i/>", 1<<20))), body: "<i/>", cut: KindTooLarge},
 	{name: "a bomb in a bomb", answer: ok("Content-Encoding: gzip\r\n", packed("gzip", packed("gzip", strings.Repeat("<i/>", 2<<20)))), body: "<i/>", cut: KindTooLarge},
 	{name: "a bomb of empty members", answer: ok("", packed("gzip", strings.Repeat(packed("gzip", ""), 1<<17))), kind: KindTooLarge},
-	{name: "a zstd frame that asks for 2 GiB", answer: ok("", "\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00"), kind: KindTruncated},
+	{name: "zstd with a window of 8 MiB", answer: ok("", "\x28\xb5\x2f\xfd\x00\x68\x31\x00\x00<rss/>"), body: "<rss/>"},
+	{name: "zstd with a window of 32 MiB", answer: ok("", "\x28\xb5\x2f\xfd\x00\x78\x31\x00\x00<rss/>"), kind: KindTruncated},
 
 	// Heads.
 	{name: "a status without reason", answer: "HTTP/1.1 200\r\n\r\n" + document, body: document},
@@ -256,6 +258,7 @@ func (m misbehaviour) run(t *testing.T, c *Client) {
 	r, err := c.Get(t.Context(), Request{URL: s.URL + "/path-secret?secret"})
 	defer r.Release()
 	e := outcome(t, r, err)
+	s.close()
 	if n := len(s.requests()); n != 1 {
 		t.Errorf("%d requests were sent", n)
 	}

@@ -157,31 +157,34 @@ func TestClockWithoutDate(t *testing.T) {
 }
 
 func TestBefore(t *testing.T) {
-	s := newRawServer(t, func(c net.Conn, head string) {
-		if strings.HasPrefix(head, "GET /2") {
-			c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<rss/>"))
-			return
-		}
-		c.Write([]byte("HTTP/1.1 302 Found\r\nLocation: /2\r\n\r\n"))
-	})
 	lost := errors.New("the lease is lost")
 	for _, tt := range []struct{ fails, sent int }{{1, 0}, {2, 1}, {3, 2}} {
-		before, calls := len(s.requests()), 0
-		r, err := newClient(t, nil).Get(t.Context(), Request{URL: s.URL + "/1", Before: func() error {
-			if calls++; calls == tt.fails {
-				return lost
+		for range 10 { // it would be a race
+			s := newRawServer(t, func(c net.Conn, head string) {
+				if strings.HasPrefix(head, "GET /2") {
+					c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<rss/>"))
+					return
+				}
+				c.Write([]byte("HTTP/1.1 302 Found\r\nLocation: /2\r\n\r\n"))
+			})
+			calls := 0
+			r, err := newClient(t, nil).Get(t.Context(), Request{URL: s.URL + "/1", Before: func() error {
+				if calls++; calls == tt.fails {
+					return lost
+				}
+				return nil
+			}})
+			if got := errors.Is(err, lost); got != (tt.fails < 3) {
+				t.Errorf("fails at %d: error %v", tt.fails, err)
 			}
-			return nil
-		}})
-		if got := errors.Is(err, lost); got != (tt.fails < 3) {
-			t.Errorf("fails at %d: error %v", tt.fails, err)
-		}
-		var e *Error
-		if errors.As(err, &e) {
-			t.Errorf("a lost lease is an *Error: %v", e)
-		}
-		if sent := len(s.requests()) - before; sent != tt.sent || r != nil && r.Requests != tt.sent {
-			t.Errorf("fails at %d: %d requests were sent, want %d", tt.fails, sent, tt.sent)
+			var e *Error
+			if errors.As(err, &e) {
+				t.Errorf("a lost lease is an *Error: %v", e)
+			}
+			s.close()
+			if sent := len(s.requests()); sent != tt.sent || r != nil && r.Requests != tt.sent {
+				t.Errorf("fails at %d: %d requests were sent, want %d", tt.fails, sent, tt.sent)
+			}
 		}
 	}
 }

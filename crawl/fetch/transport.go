@@ -51,9 +51,6 @@ func (c *Client) newTransport(proxy *url.URL, insecure bool) *http.Transport {
 		d.ControlContext = c.control
 	}
 	config := &tls.Config{ClientSessionCache: c.sessions, InsecureSkipVerify: insecure}
-	if insecure {
-		config.ClientSessionCache = nil // a session knows nothing of the verification it skipped
-	}
 	if c.tlsConfig != nil {
 		c.tlsConfig(config)
 	}
