@@ -99,3 +99,45 @@ func TestASignalStopsTheRunAndTheHalfCheckGoesOn(t *testing.T) {
 		w.converged(halfAt(0).Add(time.Minute))
 	}
 }
+
+// At its deadline a run stops with code 3 and the half-check goes on; at the half-check's the hour is closed all the same, its steps are
+// done, and the feeds that were left are asked in the next hour.
+func TestTheDeadlineEndsTheHour(t *testing.T) {
+	t.Parallel()
+	s, gate, quick := slowSite(t)
+	w := newWorld(t, s)
+	w.subscribe()
+	shut := gate
+	open := make(chan struct{})
+	close(open)
+	doors := func(gate chan struct{}) {
+		s.edit(func() {
+			for _, f := range s.feeds[quick:] {
+				f.gate = gate
+			}
+		})
+	}
+	doors(open)
+	w.silent(runAt(0), "run")
+	s.cut()
+	doors(shut)
+	e := w.run(runAt(1), "run", "--deadline", "1s").want(3)
+	if e.stderr == "" || e.elapsed > soon {
+		t.Fatalf("want a message, soon, of %s", e)
+	}
+	w.storedOnce()
+	eachOnce(t, s.cut(), s.feeds)
+	w.run(halfAt(1), "half-check", "--deadline", "1s")
+	eachOnce(t, s.cut(), s.feeds[quick:])
+	same(t, "steps", []string{"optimize"}, w.query("SELECT name FROM steps WHERE hour = ?", hourOf(1)))
+	w.converged(halfAt(1).Add(time.Minute))
+	doors(open)
+	w.silent(runAt(2), "run")
+	asked := perFeed(s.cut())
+	for _, f := range s.feeds[quick:] {
+		if asked[f] != 1 {
+			t.Fatalf("%s was left, and then asked %d times", f.title, asked[f])
+		}
+	}
+	w.converged(halfAt(2))
+}

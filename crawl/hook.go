@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"crawl/store"
 )
 
 // hookTail is how much of a hook's output is kept for the message about its failure, in bytes.
@@ -43,23 +41,23 @@ func (f hookFacts) environ(dir string) []string {
 
 // hookDue: whenever there are changes above the seq that the hook last dealt with, so that a forced run or a late import is
 // not missed.
-func (s *session) hookDue(ctx context.Context, last store.Step) (bool, error) {
+func (s *session) hookDue(ctx context.Context, after int64) (bool, error) {
 	if s.cfg.Settings.Hook == "" {
 		return false, nil
 	}
 	seq, err := s.store.HighestSeq(ctx)
-	return seq > last.Seq, err
+	return seq > after, err
 }
 
 // hook runs the user's command with a time limit, in a process group of its own so that its children end with it.
-func (s *session) hook(ctx context.Context, last store.Step) (int64, error) {
-	counts, highest, err := s.store.ChangeCounts(context.WithoutCancel(ctx), last.Seq)
+func (s *session) hook(ctx context.Context, after int64) (int64, error) {
+	counts, highest, err := s.store.ChangeCounts(context.WithoutCancel(ctx), after)
 	if err != nil {
 		return 0, err
 	}
 	facts := hookFacts{
 		Hour: s.hour, Run: s.run, New: counts["new"], Updated: counts["updated"], Removed: counts["removed"],
-		After: last.Seq, Through: highest, Epoch: s.epoch,
+		After: after, Through: highest, Epoch: s.epoch,
 	}
 	input, err := json.Marshal(facts)
 	if err != nil {

@@ -154,7 +154,7 @@ func (s Settings) unsuccessful(o *observation, r *store.Result) {
 		if wait == 0 {
 			f.RetryAfterUntil = o.at.Add(throttledDelay)
 		}
-		f.NextFetchAt = f.RetryAfterUntil
+		f.NextFetchAt = skip(f.RetryAfterUntil, unpackHints(f.Schedule))
 	case status == http.StatusGone:
 		r.Outcome = store.Gone
 		f.Status, f.StoppedReason = "stopped", "gone"
@@ -174,6 +174,7 @@ func (s Settings) fail(o *observation, f *store.FeedState) {
 	if f.RetryAfterUntil.After(f.NextFetchAt) {
 		f.NextFetchAt = f.RetryAfterUntil
 	}
+	f.NextFetchAt = skip(f.NextFetchAt, unpackHints(f.Schedule))
 	if f.ConsecutiveFailures >= s.MaxFailures {
 		f.Status = "stopped"
 		f.StoppedReason = clip(fmt.Sprintf("%d failures in a row, the last: %s", f.ConsecutiveFailures, f.LastError), maxError)

@@ -91,6 +91,10 @@ func skip(t time.Time, h hints) time.Time {
 	return t
 }
 
+// exclude tells whether the document's own schedule rules t out. A feed may be due then all the same: its hour was missed, or it came
+// due shortly before.
+func (h hints) exclude(t time.Time) bool { return !skip(t, h).Equal(t) }
+
 func compactSorted[T int | time.Weekday](list []T) []T {
 	return slices.Compact(slices.Sorted(slices.Values(list)))
 }

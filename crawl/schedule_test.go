@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"crawl/crawl/feed"
+	"crawl/crawl/fetch"
 	"crawl/store"
 )
 
@@ -83,5 +84,44 @@ func TestHintsSurviveTheirRow(t *testing.T) {
 	}
 	if h := unpackHints("{broken"); h.Seconds != 0 {
 		t.Error("unreadable hints ask for something")
+	}
+}
+
+// An excluded hour keeps a feed that came due before it, and one that failed or was throttled, waiting: only who wants it now gets it.
+func TestNoRequestInAnExcludedHour(t *testing.T) {
+	monday := time.Date(2026, 11, 30, 10, 30, 0, 0, time.UTC)
+	schedule := packHints(feed.Hints{SkipHours: []int{10, 11, 12}})
+	claim := &store.Claim{ID: 1, Schedule: schedule, NextFetchAt: monday.Add(-time.Hour)}
+	usual, loose := &task{cat: &category{}}, &task{cat: &category{loose: true}}
+	hourly, forced := &pool{s: &session{}}, &pool{s: &session{forced: monday}}
+	for name, c := range map[string]struct {
+		p     *pool
+		task  *task
+		claim *store.Claim
+		at    time.Time
+		want  bool
+	}{
+		"within":           {hourly, usual, claim, monday, true},
+		"before":           {hourly, usual, claim, monday.Add(-31 * time.Minute), false},
+		"after":            {hourly, usual, claim, monday.Add(150 * time.Minute), false},
+		"forced":           {forced, usual, claim, monday, false},
+		"named":            {hourly, loose, claim, monday, false},
+		"due at once":      {hourly, usual, &store.Claim{Schedule: schedule}, monday, false},
+		"asks for nothing": {hourly, usual, &store.Claim{NextFetchAt: monday}, monday, false},
+	} {
+		if got := c.p.excluded(c.task, c.claim, c.at); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+
+	at := monday.Add(-80 * time.Minute) // 9:10
+	for name, resp := range map[string]*fetch.Response{
+		"failed": {Status: 500}, "throttled": {Status: 429}, "asked to wait": {Status: 503, RetryAfter: 2 * time.Hour},
+		"failed and asked to wait": {Status: 500, RetryAfter: 90 * time.Minute},
+	} {
+		o := &observation{claim: claim, resp: resp, err: resp.Failure(), at: at, hour: at}
+		if got, want := testSettings.outcome(o).Feed.NextFetchAt, monday.Add(150*time.Minute); !got.Equal(want) {
+			t.Errorf("%s: due at %v, not %v", name, got, want)
+		}
 	}
 }

@@ -12,18 +12,17 @@ import (
 // step is one thing to do after the merge. It is safe to repeat; that it was done is recorded when it has ended well.
 type step struct {
 	name string
-	// once: it is due once an hour of whole runs. Otherwise due decides.
-	once bool
-	due  func(ctx context.Context, last store.Step) (bool, error)
+	// due tells whether there is something to do, after what the step has dealt with up to seq. Nil: once an hour of whole runs.
+	due func(ctx context.Context, seq int64) (bool, error)
 	// run returns the highest seq that it has dealt with, 0 if that means nothing to it.
-	run func(ctx context.Context, last store.Step) (seq int64, err error)
+	run func(ctx context.Context, seq int64) (int64, error)
 }
 
 // afterMerge lists the steps in their order.
 func (s *session) afterMerge() []step {
 	return []step{
 		{name: "hook", due: s.hookDue, run: s.hook},
-		{name: "optimize", once: true, run: func(ctx context.Context, _ store.Step) (int64, error) {
+		{name: "optimize", run: func(ctx context.Context, _ int64) (int64, error) {
 			return 0, s.store.Optimize(ctx)
 		}},
 	}
@@ -36,21 +35,27 @@ func (s *session) dueSteps(ctx context.Context, any bool) ([]step, error) {
 	}
 	var out []step
 	for _, st := range s.afterMerge() {
-		last, err := s.store.LastStep(ctx, s.dir.ID, st.name)
+		due, err := s.isDue(ctx, st)
 		if err != nil {
 			return nil, err
-		}
-		due := st.once && s.whole() && !last.Hour.Equal(s.hour)
-		if !st.once {
-			if due, err = st.due(ctx, last); err != nil {
-				return nil, err
-			}
 		}
 		if due {
 			out = append(out, st)
 		}
 	}
 	return out, nil
+}
+
+func (s *session) isDue(ctx context.Context, st step) (bool, error) {
+	if st.due == nil {
+		done, err := s.store.StepDone(ctx, s.dir.ID, s.hour, st.name)
+		return s.whole() && !done, err
+	}
+	seq, err := s.store.StepSeq(ctx, s.dir.ID, st.name)
+	if err != nil {
+		return false, err
+	}
+	return st.due(ctx, seq)
 }
 
 // steps runs those that are due. One that fails is logged and does not stop the others; the half-check repeats it.
@@ -84,12 +89,12 @@ func (s *session) steps(ctx context.Context) error {
 var errStepFailed = errors.New("step failed")
 
 func (s *session) step(ctx context.Context, st step) error {
-	last, err := s.store.LastStep(context.WithoutCancel(ctx), s.dir.ID, st.name)
+	seq, err := s.store.StepSeq(context.WithoutCancel(ctx), s.dir.ID, st.name)
 	if err != nil {
 		return err
 	}
 	s.cfg.point("step-before-" + st.name)
-	seq, err := st.run(ctx, last)
+	seq, err = st.run(ctx, seq)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errStepFailed, err)
 	}

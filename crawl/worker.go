@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"crawl/crawl/feed"
 	"crawl/crawl/fetch"
@@ -61,6 +62,10 @@ func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
 		start: p.s.cfg.Now(), healthy: c.ConsecutiveFailures == 0, worked: !c.LastSuccessAt.IsZero(),
 		again: p.heard && !c.PreviousAttemptAt.Before(p.s.hour),
 	}
+	if p.excluded(t, c, f.event.start) {
+		f.what = deferred
+		return f
+	}
 	sent, hush := false, false
 	req := p.s.request(c)
 	req.Before = func() error {
@@ -85,6 +90,13 @@ func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
 		p.finish(ctx, f, resp, err)
 	}
 	return f
+}
+
+// excluded tells whether the feed's document asks not to be fetched at this time (HTTP.md T7). Who forces it or names it, or adds or
+// resumes it, wants it now.
+func (p *pool) excluded(t *task, c *store.Claim, now time.Time) bool {
+	wanted := t.cat.loose || !p.s.forced.IsZero() || c.NextFetchAt.IsZero()
+	return !wanted && unpackHints(c.Schedule).exclude(now)
 }
 
 // finish reads the answer and works out the outcome.

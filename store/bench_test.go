@@ -73,13 +73,24 @@ func hashesOf(items []Item) []byte {
 	return b
 }
 
-// fill stores feeds with items and returns the ids.
+// fill stores feeds with items and returns the ids. Before the items that a feed shows now, it has history: $CRAWL_BENCH_HISTORY
+// older ones, with little text.
 func fill(b *testing.B, s *Store, feeds, items int, now time.Time) []int64 {
 	b.Helper()
+	history := number10(os.Getenv("CRAWL_BENCH_HISTORY"), 0)
 	ids := addFeeds(b, s, feeds, "bench")
 	for rest := ids; len(rest) > 0; {
-		n := min(len(rest), 1000)
-		mergeAll(b, s, coldEntries(claimAll(b, s, rest[:n], now), items, now), now)
+		n := min(len(rest), chunk)
+		entries := coldEntries(claimAll(b, s, rest[:n], now), items, now)
+		for i := range entries {
+			r := &entries[i].Result
+			for n := range history {
+				it := realistic(entries[i].FeedID, items+n, 0)
+				it.Summary, it.Content = "", it.Content[:100]
+				r.Items = append(r.Items, it)
+			}
+		}
+		mergeAll(b, s, entries, now)
 		rest = rest[n:]
 	}
 	return ids
@@ -168,11 +179,7 @@ func BenchmarkMergeOnePercent(b *testing.B) {
 	feeds := benchFeeds()
 	s := newStore(b)
 	ids := fill(b, s, feeds, items, t0)
-	step := max(1, feeds/hourly)
-	var visited []int64
-	for i := 0; i < len(ids); i += step {
-		visited = append(visited, ids[i])
-	}
+	visited := ids[:min(len(ids), hourly)]
 	now := t0
 	var used time.Duration
 	for round := 1; b.Loop(); round++ {
@@ -310,10 +317,11 @@ func BenchmarkLists(b *testing.B) {
 }
 
 // benchFeeds is the number of feeds that are stored: $CRAWL_BENCH_FEEDS, or 10,000.
-func benchFeeds() int {
-	n, err := strconv.Atoi(os.Getenv("CRAWL_BENCH_FEEDS"))
-	if err != nil {
-		return 10_000
+func benchFeeds() int { return number10(os.Getenv("CRAWL_BENCH_FEEDS"), 10_000) }
+
+func number10(s string, otherwise int) int {
+	if n, err := strconv.Atoi(s); err == nil {
+		return n
 	}
-	return n
+	return otherwise
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 )
 
@@ -86,48 +85,68 @@ const itemRowColumns = `
 
 // query returns the statement for a filter, and its arguments.
 func (f ItemFilter) query() (string, []driver.Value) {
-	var where []string
-	var args []driver.Value
-	add := func(condition string, arg driver.Value) {
-		where, args = append(where, condition), append(args, arg)
-	}
-	from := `i.seq, c.kind, c.columns, i.id, i.feed_id,` + itemRowColumns + `
-		FROM items i
-		LEFT JOIN changes c ON c.seq = i.seq`
-	order, table := "i.id DESC", "i"
 	if f.ByChange {
-		from = `c.seq, c.kind, c.columns, c.item_id, c.feed_id,` + itemRowColumns + `
+		return f.byChange()
+	}
+	return f.newestFirst()
+}
+
+func (f ItemFilter) byChange() (string, []driver.Value) {
+	where, args := f.conditions("c.feed_id", "c.at")
+	args = append(args, f.After)
+	query := `
+		SELECT c.seq, c.kind, c.columns, c.item_id, c.feed_id, ` + itemRowColumns + `
 		FROM changes c
-		LEFT JOIN items i ON i.id = c.item_id`
-		order, table = "c.seq", "c"
-		add("c.seq > ?", f.After)
-		where = append(where, "(i.id IS NOT NULL OR c.kind = 'removed')")
-	}
-	if !f.Since.IsZero() {
-		since := "i.changed_at >= ?"
-		if f.ByChange {
-			since = "c.at >= ?"
-		}
-		add(since, stampUp(f.Since))
-	}
-	if f.FeedID != 0 {
-		add(table+".feed_id = ?", f.FeedID)
-	}
-	if f.Category != "" {
-		add(table+`.feed_id IN (
-			SELECT m.id FROM feeds m JOIN categories g ON g.id = m.category_id WHERE g.name = ?)`, f.Category)
-	}
-	query := "SELECT " + from + `
+		LEFT JOIN items i ON i.id = c.item_id
 		LEFT JOIN feeds f ON f.id = i.feed_id
-		LEFT JOIN contents t ON t.item_id = i.id`
-	if len(where) > 0 {
-		query += "\nWHERE " + strings.Join(where, " AND ")
-	}
-	query += "\nORDER BY " + order
+		LEFT JOIN contents t ON t.item_id = i.id
+		WHERE ` + where + `
+		  AND c.seq > ?
+		  AND (i.id IS NOT NULL OR c.kind = 'removed')
+		ORDER BY c.seq`
 	if f.Limit > 0 {
-		query, args = query+"\nLIMIT ?", append(args, int64(f.Limit))
+		query, args = query+" LIMIT ?", append(args, int64(f.Limit))
 	}
 	return query, args
+}
+
+// newestFirst never sorts more whole items than those of one feed: with a limit the ids are chosen first, without one a
+// category's items are read in the order in which they are stored (which the + before feed_id sees to).
+func (f ItemFilter) newestFirst() (string, []driver.Value) {
+	feed := "i.feed_id"
+	if f.Limit <= 0 && f.FeedID == 0 {
+		feed = "+i.feed_id"
+	}
+	where, args := f.conditions(feed, "i.changed_at")
+	if f.Limit > 0 {
+		where = "i.id IN (SELECT i.id FROM items i WHERE " + where + " ORDER BY i.id DESC LIMIT ?)"
+		args = append(args, int64(f.Limit))
+	}
+	return `
+		SELECT i.seq, c.kind, c.columns, i.id, i.feed_id, ` + itemRowColumns + `
+		FROM items i
+		LEFT JOIN changes c ON c.seq = i.seq
+		LEFT JOIN feeds f ON f.id = i.feed_id
+		LEFT JOIN contents t ON t.item_id = i.id
+		WHERE ` + where + `
+		ORDER BY i.id DESC`, args
+}
+
+// conditions are those on the feed and on the time, given the columns that hold them.
+func (f ItemFilter) conditions(feed, at string) (string, []driver.Value) {
+	where, args := "1", []driver.Value{}
+	if !f.Since.IsZero() {
+		where, args = where+" AND "+at+" >= ?", append(args, stampUp(f.Since))
+	}
+	if f.FeedID != 0 {
+		where, args = where+" AND "+feed+" = ?", append(args, f.FeedID)
+	}
+	if f.Category != "" {
+		where += " AND " + feed + ` IN (
+			SELECT m.id FROM feeds m JOIN categories g ON g.id = m.category_id WHERE g.name = ?)`
+		args = append(args, f.Category)
+	}
+	return where, args
 }
 
 func scanItem(r row) (ItemRow, error) {

@@ -56,6 +56,7 @@ func TestItems(t *testing.T) {
 		{"since", ItemFilter{Since: t1}, "5 new 4 of 1 four []\n4 updated 2 of 1 TWO [title content]"},
 		{"since, in between", ItemFilter{Since: t0.Add(1)}, "5 new 4 of 1 four []\n4 updated 2 of 1 TWO [title content]"},
 		{"changes since", ItemFilter{ByChange: true, Since: t1}, "4 updated 2 of 1 TWO [title content]\n5 new 4 of 1 four []"},
+		{"limit of a category", ItemFilter{Category: "a", Limit: 2}, "5 new 4 of 1 four []\n4 updated 2 of 1 TWO [title content]"},
 		{"all together", ItemFilter{ByChange: true, After: 1, Since: t1, Category: "a", FeedID: 1, Limit: 9}, "4 updated 2 of 1 TWO [title content]\n5 new 4 of 1 four []"},
 		{"nothing", ItemFilter{Category: "c"}, ""},
 	}

@@ -58,6 +58,13 @@ func child(what []string, path string) error {
 			return err
 		}
 		return mergeForCrash(s)
+	case "churn":
+		o.Migrate = true
+		s, err := Open(ctx, path, o)
+		if err != nil {
+			return err
+		}
+		return churn(s)
 	case "open":
 		_, err := Open(ctx, path, o)
 		return err

@@ -53,8 +53,8 @@ crashed|2026-11-30T12:30:00Z`)
 func TestSteps(t *testing.T) {
 	ctx := context.Background()
 	s := newStore(t)
-	if st, err := s.LastStep(ctx, "a", "hook"); st != (Step{}) || err != nil {
-		t.Errorf("%+v %v", st, err)
+	if seq, err := s.StepSeq(ctx, "a", "hook"); seq != 0 || err != nil {
+		t.Errorf("%d %v", seq, err)
 	}
 	later := Step{"a", hour.Add(time.Hour), "hook", t0.Add(time.Hour), 9}
 	for _, st := range []Step{{"a", hour, "hook", t0, 5}, later, {"a", hour, "hook", t0, 7}, {"b", hour.Add(5 * time.Hour), "hook", t0, 8}} {
@@ -62,8 +62,13 @@ func TestSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if st, err := s.LastStep(ctx, "a", "hook"); st != later || err != nil {
-		t.Errorf("%+v %v", st, err)
+	if seq, err := s.StepSeq(ctx, "a", "hook"); seq != 9 || err != nil {
+		t.Errorf("%d %v", seq, err)
+	}
+	for h, want := range map[time.Time]bool{hour: true, later.Hour: true, hour.Add(5 * time.Hour): false} {
+		if done, err := s.StepDone(ctx, "a", h, "hook"); done != want || err != nil {
+			t.Errorf("%v: %v %v", h, done, err)
+		}
 	}
 	want(t, "last wins", dump(t, s, "SELECT seq FROM steps WHERE host = 'a' ORDER BY hour"), "7\n9")
 	if err := s.Optimize(ctx); err != nil {

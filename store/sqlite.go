@@ -16,6 +16,7 @@ const (
 	busyMillis     = 250  // SQLite's own wait; longer waits are ours, so that they can be ended
 	checkpointSize = 4000 // pages of WAL before a commit moves them into the database
 	writerCacheKiB = 16384
+	walBytes       = 64 << 20 // what stays of a WAL that a long reader let grow
 )
 
 // access says what a connection is for.
@@ -76,43 +77,45 @@ func wrap(driverConn any) *conn {
 	return &conn{SQLiteConn: driverConn.(*sqlite3.SQLiteConn), statements: map[string]*sqlite3.SQLiteStmt{}}
 }
 
-// settle sets what has no parameter in a DSN, and reads back everything.
-func (c connector) settle(cn *conn) error {
-	want := []struct {
-		pragma string
-		value  int64
-		set    bool
-	}{
+// pragma is a setting of a connection, and whether it has no parameter in a DSN and must be set.
+type pragma struct {
+	name  string
+	value int64
+	set   bool
+}
+
+func (a access) pragmas() []pragma {
+	all := []pragma{
 		{"busy_timeout", busyMillis, false},
 		{"foreign_keys", 1, false},
 		{"synchronous", 2, false}, // FULL: with WAL, NORMAL loses commits in a power cut
-		{"query_only", 0, false},
 		{"trusted_schema", 0, true},
-		{"temp_store", 2, true},
-		{"wal_autocheckpoint", checkpointSize, true},
-		{"cache_size", -writerCacheKiB, true},
 	}
+	if a == reading || a == immutable {
+		return append(all, pragma{"query_only", 1, false})
+	}
+	return append(all,
+		pragma{"query_only", 0, false},
+		pragma{"wal_autocheckpoint", checkpointSize, true},
+		pragma{"journal_size_limit", walBytes, true},
+		pragma{"cache_size", -writerCacheKiB, true})
+}
+
+// settle sets what has no parameter in a DSN, and reads back everything.
+func (c connector) settle(cn *conn) error {
 	t := &tx{ctx: context.Background(), conn: cn}
-	for _, w := range want {
-		if c.access == reading || c.access == immutable {
-			switch w.pragma {
-			case "query_only":
-				w.value = 1
-			case "wal_autocheckpoint", "cache_size":
-				continue
+	for _, p := range c.pragmas() {
+		if p.set {
+			if _, err := cn.ExecContext(t.ctx, fmt.Sprintf("PRAGMA %s = %d", p.name, p.value), nil); err != nil {
+				return fmt.Errorf("set pragma %s: %w", p.name, mapped(err))
 			}
 		}
-		if w.set {
-			if _, err := cn.ExecContext(t.ctx, fmt.Sprintf("PRAGMA %s = %d", w.pragma, w.value), nil); err != nil {
-				return fmt.Errorf("set pragma %s: %w", w.pragma, mapped(err))
-			}
-		}
-		got, err := t.pragma(w.pragma)
+		got, err := t.pragma(p.name)
 		if err != nil {
 			return err
 		}
-		if got != w.value {
-			return fmt.Errorf("pragma %s is %d, not %d", w.pragma, got, w.value)
+		if got != p.value {
+			return fmt.Errorf("pragma %s is %d, not %d", p.name, got, p.value)
 		}
 	}
 	return nil

@@ -15,25 +15,33 @@ type Step struct {
 	Seq        int64
 }
 
-// LastStep returns the newest completion of a step by a host; zero if none.
-func (s *Store) LastStep(ctx context.Context, host, name string) (step Step, err error) {
+// StepDone tells whether a host has completed a step in an hour.
+func (s *Store) StepDone(ctx context.Context, host string, hour time.Time, name string) (done bool, err error) {
 	err = s.view(ctx, func(t *tx) error {
-		return t.query(`
-			SELECT hour, finished_at, seq
-			FROM steps
-			WHERE host = ?
-			  AND name = ?
-			ORDER BY hour DESC
-			LIMIT 1`,
-			func(r row) error {
-				step = Step{host, r.time(0), name, r.time(1), r.int(2)}
-				return nil
-			}, host, name)
+		return t.query("SELECT EXISTS (SELECT 1 FROM steps WHERE host = ? AND name = ? AND hour = ?)", func(r row) error {
+			done = r.bool(0)
+			return nil
+		}, host, name, stamp(hour))
 	})
 	if err != nil {
-		return Step{}, fmt.Errorf("read step %s: %w", name, err)
+		return false, fmt.Errorf("read step %s: %w", name, err)
 	}
-	return step, nil
+	return done, nil
+}
+
+// StepSeq returns the highest change that a step of a host has ever handled; 0 if none. The highest, not the latest: a clock may
+// have gone back.
+func (s *Store) StepSeq(ctx context.Context, host, name string) (seq int64, err error) {
+	err = s.view(ctx, func(t *tx) error {
+		return t.query("SELECT coalesce(max(seq), 0) FROM steps WHERE host = ? AND name = ?", func(r row) error {
+			seq = r.int(0)
+			return nil
+		}, host, name)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read step %s: %w", name, err)
+	}
+	return seq, nil
 }
 
 // FinishStep records one (last wins).

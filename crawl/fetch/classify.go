@@ -171,7 +171,8 @@ func (g *get) connectFailure(err error) *Error {
 	case errors.As(err, &op) && op.Op == "dial":
 		return g.fail(KindConnect, "no connection", err)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
-		errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
+		errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed), strings.HasPrefix(err.Error(), "stream error: "),
+		strings.HasPrefix(err.Error(), "http2: server sent GOAWAY"), strings.HasPrefix(err.Error(), "http2: client connection lost"):
 		return g.fail(KindConnect, "the server closed the connection without an answer", err)
 	}
 	return nil

@@ -26,6 +26,7 @@ type Error struct {
 	Local      bool // certainly our own side: no route, no resolver, no descriptors, network down
 	Answered   bool // some HTTP response (a redirect, a broken body) had come before the failure
 	AllowedNet bool // the address tried belongs to AllowNet; public otherwise
+	Requests   int  // that were sent
 	Err        error
 	text       string
 }

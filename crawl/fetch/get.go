@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -10,8 +11,6 @@ import (
 	"net/url"
 	"sync/atomic"
 	"time"
-
-	"crypto/tls"
 )
 
 // The causes by which a GET ends itself.
@@ -191,7 +190,7 @@ func (g *get) ended() error {
 // fail is an *Error about the hop at hand.
 func (g *get) fail(kind Kind, text string, err error) *Error {
 	return &Error{
-		Kind: kind, Answered: g.answered, AllowedNet: g.gotAllowed || g.triedAllowed.Load(), Err: err,
+		Kind: kind, Answered: g.answered, AllowedNet: g.gotAllowed || g.triedAllowed.Load(), Requests: g.requests, Err: err,
 		text: g.url.Scheme + "://" + g.url.Host + ": " + text,
 	}
 }

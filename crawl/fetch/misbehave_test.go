@@ -266,7 +266,7 @@ func (m misbehaviour) run(t *testing.T, c *Client) {
 		if e == nil || e.Kind != m.kind {
 			t.Fatalf("failure %v of %s, want kind %s", e, r, m.kind)
 		}
-		if !strings.HasPrefix(e.Error(), s.URL+": ") || strings.Contains(e.Error(), "secret") || !printable(e.Error()) || !e.AllowedNet {
+		if !strings.HasPrefix(e.Error(), s.URL+": ") || strings.Contains(e.Error(), "secret") || !printable(e.Error()) || !e.AllowedNet || e.Requests != 1 {
 			t.Errorf("error %q, allowed net %v", e, e.AllowedNet)
 		}
 		if m.check != nil && !m.check(r) {

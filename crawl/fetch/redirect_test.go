@@ -277,6 +277,8 @@ func TestRedirectChains(t *testing.T) {
 		switch {
 		case tt.kind != "" && (e == nil || e.Kind != tt.kind || !e.Answered || !strings.Contains(e.Error(), tt.says)):
 			t.Errorf("%s: %v", tt.path, e)
+		case strings.HasPrefix(tt.says, "more than") && e.Requests != 6:
+			t.Errorf("%s: %d requests, want 6", tt.path, e.Requests)
 		case tt.kind == "" && e != nil:
 			t.Errorf("%s: %v", tt.path, e)
 		case r != nil && (r.Requests != tt.requests || (r.PermanentURL != "") != tt.permanent || r.PermanentURL != "" && r.PermanentURL != r.URL):

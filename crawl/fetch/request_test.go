@@ -281,6 +281,15 @@ func TestHTTP2Bodies(t *testing.T) {
 	}
 }
 
+// TestHTTP2WithoutAnswer: a stream that is reset before its header is a closed connection to us, not bad HTTP.
+func TestHTTP2WithoutAnswer(t *testing.T) {
+	s, c := newTLSServer(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	_, err := c.Get(t.Context(), Request{URL: s.URL})
+	if e := asError(t, err); e.Kind != KindConnect || e.Answered || !strings.Contains(e.Error(), "without an answer") {
+		t.Errorf("%s: %v (%v)", e.Kind, e, e.Err)
+	}
+}
+
 func TestBeforeHTTP2(t *testing.T) {
 	var requests seen
 	s, c := newTLSServer(t, func(w http.ResponseWriter, r *http.Request) { requests.add(r) })

@@ -54,7 +54,7 @@ func (r *Response) Release() {
 // arrived in part is no failure yet.
 func (r *Response) Failure() *Error {
 	fail := func(kind Kind, text string) *Error {
-		return &Error{Kind: kind, Answered: true, AllowedNet: r.AllowedNet, text: Redact(r.URL) + ": " + text}
+		return &Error{Kind: kind, Answered: true, AllowedNet: r.AllowedNet, Requests: r.Requests, text: Redact(r.URL) + ": " + text}
 	}
 	switch s := r.Status; {
 	case s == http.StatusNoContent || s == http.StatusResetContent:

@@ -1,0 +1,235 @@
+package cmd
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A snapshot that was damaged before its merge costs a warning and perhaps requests, never rows.
+func TestADamagedSnapshotCostsNoRows(t *testing.T) {
+	t.Parallel()
+	damages := map[string]func([]byte) []byte{
+		"empty":        func([]byte) []byte { return nil },
+		"text":         func([]byte) []byte { return []byte("hello\n") },
+		"half":         func(b []byte) []byte { return b[:len(b)/2] },
+		"no last line": func(b []byte) []byte { return b[:strings.LastIndexByte(string(b[:len(b)-1]), '\n')+1] },
+		"one bit":      func(b []byte) []byte { b[len(b)*2/3] ^= 4; return b },
+	}
+	for name, damage := range damages {
+		s := healthySite(t, 4)
+		w := newWorld(t, s)
+		w.subscribe()
+		w.with("CRAWL_TEST_KILL=snapshot-after-mtime").run(runAt(0), "run").wantKilled()
+		files, _ := filepath.Glob(filepath.Join(w.dir, "snapshots", "*.jsonl"))
+		if len(files) != 1 {
+			t.Fatalf("snapshots: %v", files)
+		}
+		text, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(files[0], damage(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.cut()
+		e := w.run(halfAt(0), "half-check").want(0)
+		if strings.Count(e.stderr, "\n") != 1 || e.stdout != "" {
+			t.Fatalf("%s: want one warning of %s", name, e)
+		}
+		atMost(t, 1, s.cut())
+		w.storedOnce()
+		w.sound()
+		w.unblamed()
+		w.nothingToDo(halfAt(0).Add(time.Minute), "half-check")
+	}
+}
+
+// A foreign program that holds the database's write lock for a moment is waited for; while it does, a signal is obeyed.
+func TestAForeignWriteLockIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 4)
+	w := newWorld(t, s)
+	w.subscribe()
+	release := w.writeLock()
+	run := w.start(runAt(0), "run")
+	time.Sleep(time.Second)
+	release()
+	run.wait().want(0).wantSilence()
+	w.converged(halfAt(0))
+
+	release = w.writeLock()
+	defer release()
+	run = w.start(runAt(1), "run")
+	time.Sleep(500 * time.Millisecond)
+	began := time.Now()
+	run.signal(syscall.SIGTERM)
+	run.wait()
+	if took := time.Since(began); took > soon {
+		t.Fatalf("the signal was obeyed after %v", took)
+	}
+	release()
+	w.silent(halfAt(1), "half-check")
+	w.converged(halfAt(1).Add(time.Minute))
+}
+
+// writeLock takes the database's write lock as another program would.
+func (w *world) writeLock() (release func()) {
+	w.t.Helper()
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(w.dir, "crawl.db")+"?_busy_timeout=10000&_txlock=immediate")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	tx, err := db.BeginTx(context.Background(), nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return func() {
+		tx.Rollback()
+		db.Close()
+	}
+}
+
+// A reader that stays open disturbs nothing.
+func TestAnOpenReaderDisturbsNothing(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 4)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(w.dir, "crawl.db")+"?_query_only=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	reader, err := db.BeginTx(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after int
+	if err := reader.QueryRow("SELECT count(*) FROM items").Scan(&before); err != nil {
+		t.Fatal(err)
+	}
+	s.edit(func() {
+		for _, f := range s.feeds {
+			f.publish()
+		}
+	})
+	w.silent(runAt(1), "run")
+	if err := reader.QueryRow("SELECT count(*) FROM items").Scan(&after); err != nil || before != after {
+		t.Fatalf("the reader saw %d, then %d items: %v", before, after, err)
+	}
+	reader.Rollback()
+	db.Close()
+	w.silent(runAt(2), "run")
+	w.converged(halfAt(2))
+}
+
+// A clock that goes back some hours and forward again makes no row twice, and blames nobody.
+func TestAClockThatStepsMakesNothingTwice(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 4)
+	w, calls := hooked(t, s, "true")
+	for n, hour := range []int{5, 2, 3, 29, 6, 30} {
+		s.edit(func() { s.feeds[n%4].publish() })
+		w.silent(runAt(hour), "run", "--force")
+		w.silent(halfAt(hour), "half-check")
+		w.converged(halfAt(hour).Add(time.Minute))
+		if len(calls()) != n+1 {
+			t.Fatalf("after %d runs with changes the hook was called %d times", n+1, len(calls()))
+		}
+	}
+}
+
+// A database that was put back from a backup gets a new epoch; the next run brings what it lacks.
+func TestABackupPutBackIsNoticedAndCaughtUp(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 4)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	database := filepath.Join(w.dir, "crawl.db")
+	backup, err := os.ReadFile(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.edit(func() {
+		for _, f := range s.feeds {
+			f.publish()
+		}
+	})
+	w.silent(runAt(1), "run")
+	if err := os.WriteFile(database, backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e := w.run(runAt(2), "run").want(0); !strings.Contains(e.stderr, "epoch") {
+		t.Fatalf("it is not noticed: %s", e)
+	}
+	var status struct{ Epoch int }
+	if e := w.run(halfAt(2), "status", "--json").want(0); json.Unmarshal([]byte(e.stdout), &status) != nil || status.Epoch < 2 {
+		t.Fatalf("no new epoch: %s", e)
+	}
+	w.storedOnce()
+	w.sound()
+	w.unblamed()
+	w.nothingToDo(halfAt(2), "half-check")
+}
+
+// A disk that is full at whatever moment loses nothing: the run ends with a message, and once there is space the half-check comes to
+// the same rows.
+func TestAFullDiskLosesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for range 30 {
+		s.add("News", 20)
+	}
+	full, sizes := 0, []int{500, 700, 900}
+	if long() {
+		sizes = nil
+		for size := 300; size < 1800; size += 50 {
+			sizes = append(sizes, size)
+		}
+	}
+	for _, size := range sizes {
+		w := newWorld(t, s)
+		out := filepath.Join(t.TempDir(), "copy")
+		script := fmt.Sprintf(`set -u; export CRAWL_DIR=%[1]s
+mkdir -p %[1]s %[2]s; mount -t tmpfs -o size=64m,mode=0700 tmpfs %[1]s || exit 99
+at() { now=$1; shift; CRAWL_TEST_NOW=$now "$@"; }
+at %[3]s "$1" import %[6]s || exit 98
+used=$(du -sk %[1]s | cut -f1)
+mount -o remount,size=$(( used > %[7]d ? used + 12 : %[7]d ))k %[1]s
+at %[4]s "$1" run; echo "run $?"
+mount -o remount,size=64m %[1]s
+at %[5]s "$1" half-check; echo "half-check $?"
+at %[5]s "$1" half-check; echo "half-check $?"
+cp %[1]s/crawl.db %[2]s/crawl.db; find %[1]s -type f; exit 0; `,
+			w.dir, out, runAt(-1).Format(time.RFC3339), runAt(0).Format(time.RFC3339), halfAt(0).Format(time.RFC3339), s.opml(), size)
+		e := w.unshared([]string{"--mount"}, script, w.env).want(0)
+		switch {
+		case strings.HasPrefix(e.stdout, "run 1\nhalf-check 0\nhalf-check 0\n") && strings.Contains(e.stderr, "full"):
+			full++
+		case strings.HasPrefix(e.stdout, "run 0\nhalf-check 0\nhalf-check 0\n") && e.stderr == "":
+		default:
+			t.Fatalf("with %d KiB: %s", size, e)
+		}
+		if strings.Contains(e.stdout, ".part") || strings.Contains(e.stdout, "run.json") {
+			t.Fatalf("left over with %d KiB: %s", size, e)
+		}
+		w.dir = out
+		w.storedOnce()
+		w.sound()
+		w.unblamed()
+	}
+	if full == 0 {
+		t.Fatal("the disk was never full")
+	}
+	t.Logf("the disk was full in %d of %d sizes", full, len(sizes))
+}

@@ -1,0 +1,193 @@
+package cmd
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hostOf is the authority of a URL.
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		panic(err)
+	}
+	return u.Host
+}
+
+// crowd puts so many feeds on one new host.
+func (b *web) crowd(feeds int) []string {
+	host := b.host()
+	var urls []string
+	for n := range feeds {
+		body := strings.ReplaceAll(rss("", 1, 2), "id-", fmt.Sprintf("id-%d-", n))
+		p := b.page(fmt.Sprintf("%s/%d/feed", host, n), func(_ time.Time, r *http.Request) reply { return serving(r, `"e"`, "", body) })
+		urls = append(urls, p.url)
+	}
+	return urls
+}
+
+// A cap is not filled by one host: of 150 feeds on one and ten on others all ten are asked. What was left out comes first in the next hour.
+func TestHostsTakeTurnsUnderACap(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	big := b.crowd(150)
+	var others []string
+	for range 10 {
+		others = append(others, b.crowd(1)...)
+	}
+	w := newWorld(t, nil)
+	w.follows(append(slices.Clone(big), others...)...)
+
+	b.quietly(w, runAt(0), "run", "--max-feeds", "100")
+	first := b.asked()
+	if len(first) != 100 {
+		t.Fatalf("%d requests, not 100", len(first))
+	}
+	for _, u := range others {
+		if !slices.Contains(first, u) {
+			t.Fatalf("%s, alone on its host, was left out", u)
+		}
+	}
+	b.quietly(w, halfAt(0), "half-check")
+	if n := len(b.asked()); n != 0 {
+		t.Fatalf("the half-check asked %d feeds that the cap had left out", n)
+	}
+
+	b.quietly(w, runAt(1), "run", "--max-feeds", "100")
+	var order []string // of the big host's feeds
+	for _, r := range b.requests() {
+		if r.visit == b.visits && slices.Contains(big, r.url) {
+			order = append(order, r.url)
+		}
+	}
+	if len(order) != 90 {
+		t.Fatalf("%d feeds of the big host were asked in the second hour", len(order))
+	}
+	for i, u := range order {
+		// Two at a time: neighbours may pass each other.
+		if late := slices.Contains(first, u); late && i < 58 || !late && i > 61 {
+			t.Fatalf("the second hour's request %d is for %s, which the first hour asked: %v", i, u, late)
+		}
+	}
+	if n := w.number("SELECT count(DISTINCT feed_id) FROM items"); n != 160 {
+		t.Fatalf("items of %d feeds are stored after two hours, not 160", n)
+	}
+	w.sound()
+}
+
+// A host that is slow holds up nobody: with 20 of its feeds and 8 workers, the 30 feeds of others are stored while two of its answers
+// are waited for, and no more than two.
+func TestAWaitingHostOccupiesNoWorker(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	slow := b.crowd(20)
+	gate := make(chan struct{})
+	for _, u := range slow {
+		b.holdUp(b.pages[strings.TrimPrefix(u, "http://")], gate)
+	}
+	urls := slices.Clone(slow)
+	for range 30 {
+		urls = append(urls, b.crowd(1)...)
+	}
+	w := newWorld(t, nil, "CRAWL_WORKERS=8")
+	w.follows(urls...) // the slow host's feeds first
+	b.tick(runAt(0))
+	run := w.start(runAt(0), "run")
+	w.awaitItems(2*30, run)
+	asked := 0
+	for _, u := range b.asked() {
+		if slices.Contains(slow, u) {
+			asked++
+		}
+	}
+	if asked != 2 {
+		t.Fatalf("the slow host was asked %d times at once, not 2", asked)
+	}
+	close(gate)
+	run.wait().want(0).wantSilence()
+	same(t, "requests", urls, b.asked())
+	if n := w.number("SELECT count(*) FROM items"); n != 2*50 {
+		t.Fatalf("%d items, not 100", n)
+	}
+	w.sound()
+}
+
+// A 429 silences its domain for the rest of the run: the host's other feeds wait for the next hour, uncounted, and go before it.
+func TestTooManyRequestsSilencesTheHost(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	host := b.host()
+	answer := reply{status: http.StatusTooManyRequests}
+	var urls []string
+	for n := range 20 {
+		p := b.page(fmt.Sprintf("%s/%d", host, n), func(time.Time, *http.Request) reply { return answer })
+		urls = append(urls, p.url)
+	}
+	urls = append(urls, b.crowd(1)...)
+	w := newWorld(t, nil)
+	w.follows(urls...)
+	b.quietly(w, runAt(0), "run")
+	first := b.asked()
+	if n := len(first); n > 1+2+2 { // two at once, and each may start another before the other's answer is known
+		t.Fatalf("%d requests after a 429", n-1)
+	}
+	same(t, "feeds with a failure", nil, w.query("SELECT url FROM feeds WHERE consecutive_failures <> 0"))
+	b.mu.Lock()
+	answer = reply{body: rss("", 1, 1)}
+	b.mu.Unlock()
+	b.quietly(w, halfAt(0), "half-check")
+	if n := len(b.asked()); n != 0 {
+		t.Fatalf("the half-check asked %d feeds of a host that had asked for quiet", n)
+	}
+	b.quietly(w, runAt(1), "run")
+	for _, u := range urls[:20] {
+		if slices.Contains(first, u) == slices.Contains(b.asked(), u) { // those throttled must wait an hour, to the second
+			t.Fatalf("%s: asked in the first hour: %v, in the second: %v", u, slices.Contains(first, u), slices.Contains(b.asked(), u))
+		}
+	}
+}
+
+// Hours that the document excludes are kept also by a run that comes late, after a failure, and where the feed came due just before.
+func TestNoRequestInExcludedHours(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	status := http.StatusOK
+	p := b.page(b.host()+feedPath, func(time.Time, *http.Request) reply {
+		return reply{status: status, body: rss("<skipHours><hour>20</hour><hour>21</hour></skipHours>", 1, 2)}
+	})
+	b.crowd(1)
+	w := newWorld(t, nil)
+	w.follows(p.url)
+	at := func(hour, minute int) time.Time { return time.Date(2026, 11, 30, hour, minute, 5, 0, time.UTC) }
+	asked := func(when time.Time, want int, args ...string) {
+		t.Helper()
+		b.visit(w, when, args...).want(0)
+		if got := len(b.asked()); got != want {
+			t.Fatalf("%d requests of crawl %v at %v, not %d", got, args, when, want)
+		}
+	}
+	b.quietly(w, at(17, 59), "run")
+	asked(at(18, 59), 1, "run")
+	asked(at(20, 0), 0, "run") // due at 19:54
+	asked(at(21, 0), 0, "run")
+	asked(at(21, 30), 0, "half-check")
+	asked(at(22, 0), 1, "run")
+
+	day := 24 * time.Hour
+	b.mu.Lock()
+	status = http.StatusInternalServerError
+	b.mu.Unlock()
+	asked(at(19, 5).Add(day), 1, "run")
+	b.mu.Lock()
+	status = http.StatusOK
+	b.mu.Unlock()
+	asked(at(20, 5).Add(day), 0, "run")
+	asked(at(21, 5).Add(day), 0, "run")
+	asked(at(21, 20).Add(day), 1, "run", "--force")
+	same(t, "leases left", nil, w.query("SELECT id FROM feeds WHERE lease_owner IS NOT NULL"))
+}
