@@ -212,7 +212,7 @@ at %[5]s "$1" half-check; echo "half-check $?"
 at %[5]s "$1" half-check; echo "half-check $?"
 cp %[1]s/crawl.db %[2]s/crawl.db; find %[1]s -type f; exit 0; `,
 			w.dir, out, runAt(-1).Format(time.RFC3339), runAt(0).Format(time.RFC3339), halfAt(0).Format(time.RFC3339), s.opml(), size)
-		e := w.unshared([]string{"--mount"}, script, w.env).want(0)
+		e := w.unshared([]string{"--mount"}, script, w.env).mounted()
 		switch {
 		case strings.HasPrefix(e.stdout, "run 1\nhalf-check 0\nhalf-check 0\n") && strings.Contains(e.stderr, "full"):
 			full++

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -62,7 +63,7 @@ type webRequest struct {
 func newWeb(t testing.TB) *web {
 	t.Helper()
 	b := &web{t: t, octet: byte(10 + siteNumber.Add(1)%200), ending: make(chan struct{}), pages: map[string]*page{}}
-	b.server = &http.Server{Handler: b}
+	b.server = &http.Server{Handler: b, ErrorLog: log.New(io.Discard, "", 0)} // clients that go away are no news
 	t.Cleanup(func() {
 		close(b.ending)
 		b.server.Close()

@@ -12,15 +12,11 @@ import (
 )
 
 // The power goes at a random moment of a run, or right after it: what was said to be done is done, and the half-check comes to the rows
-// of an undisturbed run. The file system is a real one whose device is shut down (FS_IOC_SHUTDOWN).
+// of an undisturbed run.
 func TestConvergesAfterAPowerCut(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"/usr/sbin/mkfs.ext4", "/usr/bin/perl", "/dev/loop-control"} {
-		if _, err := os.Stat(tool); err != nil || os.Getuid() != 0 {
-			t.Skipf("skipped: not root, or no %s", tool)
-		}
-	}
-	trials, seed := 3, uint64(time.Now().UnixNano())
+	needsPower(t)
+	trials, seed := 2, uint64(time.Now().UnixNano())
 	if long() {
 		trials = 30
 	}
@@ -34,54 +30,101 @@ func TestConvergesAfterAPowerCut(t *testing.T) {
 	usual := time.Since(began)
 	want := undisturbed.content()
 	for n := range trials {
-		after := "wait" // right after "done"
+		cut := powerCut{run: "run & wait"} // right after "done"
 		if n > 0 {
-			after = fmt.Sprintf("sleep %.4f", random.Float64()*usual.Seconds())
+			cut.run = fmt.Sprintf("run & sleep %.4f", random.Float64()*usual.Seconds())
 		}
 		s.cut()
-		w, e := powerCut(t, s, after, 1+n%2)
-		if !strings.HasSuffix(e.stdout, "half-check 0\nhalf-check 0\n") {
-			t.Fatalf("%s: %s", after, e)
-		}
-		atMost(t, 2, s.requests())
+		w, said := cut.converge(t, s)
 		if n == 0 {
 			eachOnce(t, s.cut(), s.feeds)
 		}
-		w.storedOnce()
-		w.sound()
-		w.unblamed()
-		same(t, "rows after a power cut, "+after, want, w.content())
+		atMost(t, 2, s.requests())
+		same(t, "rows after a power cut after "+cut.run, want, w.content())
+		if said != "" {
+			t.Fatalf("left after %s: %s", cut.run, said)
+		}
 	}
 }
 
-// powerCut imports and starts a run on a file system of its own, cuts its power after some shell command (with the journal flushed, 1, or not, 2),
-// mounts it again and runs two half-checks, the second of which must find nothing to do. The world's directory is a copy of what remains.
-func powerCut(t *testing.T, s *site, after string, how int) (*world, ending) {
+// What a commit acknowledged is in the database after the power went, though the process died at once.
+func TestACommitOutlivesThePower(t *testing.T) {
+	t.Parallel()
+	needsPower(t)
+	s := killableSite(t)
+	cut := powerCut{run: "CRAWL_TEST_KILL=merge-after-commit", before: `list --json | grep -c '"last_success_at": "2'`}
+	if _, said := cut.converge(t, s); said != fmt.Sprintln(len(s.feeds)) {
+		t.Fatalf("of %d feeds in a merge the database has: %s", len(s.feeds), said)
+	}
+	eachOnce(t, s.cut(), s.feeds)
+}
+
+// A snapshot that is about to be merged outlives it, too: the half-check asks nobody.
+func TestASnapshotOutlivesThePower(t *testing.T) {
+	t.Parallel()
+	needsPower(t)
+	s := killableSite(t)
+	powerCut{run: "CRAWL_TEST_KILL=merge-begin"}.converge(t, s)
+	eachOnce(t, s.cut(), s.feeds)
+}
+
+// needsPower skips the test where no file system's device can be shut down.
+func needsPower(t *testing.T) {
+	t.Helper()
+	for _, tool := range []string{"/usr/sbin/mkfs.ext4", "/usr/bin/perl", "/dev/loop-control"} {
+		if _, err := os.Stat(tool); err != nil || os.Getuid() != 0 {
+			t.Skipf("skipped: not root, or no %s", tool)
+		}
+	}
+}
+
+// powerCut is a run on a file system of its own (ext4) whose device is shut down (FS_IOC_SHUTDOWN, without a last flush of the journal).
+type powerCut struct {
+	run    string // "VARIABLE=value" of a run that kills itself, or "run & …" with what is waited for before the cut
+	before string // a command to be run before the half-check; its output is said
+}
+
+// converge imports, runs, cuts the power, mounts again and runs two half-checks, the second of which must find nothing to do. Then it
+// checks a copy of the database, which is the world's from then on. It returns what before said, and names of files left over.
+func (c powerCut) converge(t *testing.T, s *site) (*world, string) {
 	t.Helper()
 	w := newWorld(t, s)
 	root := filepath.Dir(w.dir)
-	if out, err := exec.Command("sh", "-c", "cd "+root+" && mkdir disk copy && truncate -s 32M image && /usr/sbin/mkfs.ext4 -q -F image").CombinedOutput(); err != nil {
+	prepare := exec.Command("sh", "-c", "mkdir disk copy && truncate -s 32M image && /usr/sbin/mkfs.ext4 -q -F image")
+	prepare.Dir = root
+	if out, err := prepare.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	at := func(at time.Time, args string) string {
+	crawl := func(at time.Time, args string) string {
 		return "CRAWL_TEST_NOW=" + at.Format(time.RFC3339) + ` "$1" ` + args
 	}
-	script := strings.Join([]string{
+	variable, wait := c.run, "wait"
+	if rest, found := strings.CutPrefix(c.run, "run & "); found {
+		variable, wait = "", rest
+	}
+	before := "true"
+	if c.before != "" {
+		before = crawl(halfAt(0), c.before)
+	}
+	e := w.unshared([]string{"--mount"}, strings.Join([]string{
 		"cd " + root,
 		"mount -o loop image disk || exit 99",
 		"export CRAWL_DIR=" + root + "/disk/data",
-		at(runAt(-1), "import "+s.opml()) + " || exit 98",
-		at(runAt(0), "run") + " 2>/dev/null &",
-		after,
-		fmt.Sprintf(`perl -e '$how = pack("L", %d); open(F, "<", "disk") or die; ioctl(F, 0x8004587d, $how) or die $!' || exit 97`, how),
+		crawl(runAt(-1), "import "+s.opml()) + " || exit 98",
+		variable + " " + crawl(runAt(0), "run") + " >/dev/null 2>&1 &",
+		wait,
+		`perl -e '$how = pack("L", 2); open(F, "<", "disk") or die; ioctl(F, 0x8004587d, $how) or die $!' || exit 97`,
 		"kill -9 $! 2>/dev/null; wait",
 		"umount disk && mount -o loop image disk || exit 96",
-		at(halfAt(0), "half-check") + "; echo half-check $?",
-		at(halfAt(0), "half-check") + "; echo half-check $?",
+		before,
+		crawl(halfAt(0), "half-check") + " || exit 95",
+		crawl(halfAt(0), "half-check") + " || exit 94",
 		"find disk/data -name '*.part' -o -name run.json -o -name '*tmp*'",
 		"cp disk/data/crawl.db copy && umount disk; exit 0; ",
-	}, "\n")
-	e := w.unshared([]string{"--mount"}, script, w.env).want(0)
+	}, "\n"), w.env).mounted()
 	w.dir = filepath.Join(root, "copy")
-	return w, e
+	w.storedOnce()
+	w.sound()
+	w.unblamed()
+	return w, e.stdout
 }

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -112,4 +113,9 @@ func noteLine(cand store.Candidate, outcome string) state.Line {
 		Outcome string `json:"outcome"`
 	}{outcome})
 	return state.Line{Feed: cand.ID, URL: cand.URL, Data: data}
+}
+
+// isDeferred tells whether a line leaves its feed to the next hour.
+func isDeferred(line state.Line) bool {
+	return line.Token == 0 && bytes.Equal(line.Data, noteLine(store.Candidate{}, store.Deferred).Data)
 }

@@ -20,15 +20,16 @@ func (s *session) unfinished(ctx context.Context, old found) ([]*category, error
 		if c.Active == 0 {
 			continue
 		}
-		info, ok := old.complete[c.ID]
-		done := ok && s.isDone(info)
-		if done && c.DueAtOnce == 0 {
-			s.sum.Categories.Skipped++
-			continue
-		}
 		cat := &category{Category: c, header: s.header(c.ID)}
-		if done {
-			cat.base = &info
+		if info, ok := old.complete[c.ID]; ok && s.isDone(info) {
+			more, err := s.extend(ctx, cat, info)
+			if err != nil {
+				return nil, err
+			}
+			if !more {
+				s.sum.Categories.Skipped++
+				continue
+			}
 		}
 		if part, ok := old.parts[c.ID]; ok {
 			if err := s.takeUp(cat, part); err != nil {
@@ -39,6 +40,35 @@ func (s *session) unfinished(ctx context.Context, old found) ([]*category, error
 	}
 	slices.SortStableFunc(out, func(a, b *category) int { return a.Oldest.Compare(b.Oldest) })
 	return out, nil
+}
+
+// extend tells whether a category that is done has feeds which are due at once all the same (new, resumed, moved in) and prepares it for
+// them. Those that its snapshot defers to the next hour count as done in this one.
+func (s *session) extend(ctx context.Context, cat *category, done state.Info) (bool, error) {
+	if cat.DueAtOnce == 0 {
+		return false, nil
+	}
+	cat.base = &done
+	var err error
+	if cat.had, err = s.deferredIn(done); err != nil {
+		return false, err
+	}
+	due, err := s.store.Candidates(ctx, cat.ID, s.due(cat))
+	return slices.ContainsFunc(due, func(c store.Candidate) bool { return !cat.had[c.ID] }), err
+}
+
+// deferredIn lists the feeds that a snapshot leaves to the next hour.
+func (s *session) deferredIn(info state.Info) (map[int64]bool, error) {
+	deferred := map[int64]bool{}
+	for line, err := range s.dir.Read(info) {
+		if err != nil {
+			return nil, err
+		}
+		if isDeferred(line) {
+			deferred[line.Feed] = true
+		}
+	}
+	return deferred, nil
 }
 
 // takeUp goes on with the part of this hour, unless it is older than the forced start: then all of it is to be asked again.

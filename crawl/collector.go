@@ -100,7 +100,7 @@ func (c *collector) take(f *finished) error {
 		c.abandon(f)
 		return nil
 	}
-	c.s.sum.Requests += max(f.reqs, 1)
+	c.s.sum.Requests += f.reqs
 	if f.event.answered {
 		c.s.answers++
 	}

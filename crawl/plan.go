@@ -35,10 +35,15 @@ func Plan(ctx context.Context, cfg Config, o RunOptions) ([]Planned, error) {
 	if err != nil {
 		return nil, err
 	}
+	deferred, err := s.deferredOf(feeds, done)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]Planned, len(feeds))
 	left := o.MaxFeeds
 	for i, f := range feeds {
-		out[i] = s.plan(f, done[f.CategoryID])
+		_, categoryDone := done[f.CategoryID]
+		out[i] = s.plan(f, categoryDone, deferred[f.ID])
 		if out[i].Fetch && o.MaxFeeds > 0 {
 			if left--; left < 0 {
 				out[i].Fetch, out[i].Reason = false, fmt.Sprintf("beyond --max-feeds %d: first in the next hour", o.MaxFeeds)
@@ -71,8 +76,8 @@ func (s *session) plannedFeeds(ctx context.Context) ([]store.Feed, error) {
 	return out, nil
 }
 
-// doneCategories are those whose snapshot settles this hour.
-func (s *session) doneCategories(ctx context.Context) (map[int64]bool, error) {
+// doneCategories are those whose snapshot settles this hour, with that snapshot.
+func (s *session) doneCategories(ctx context.Context) (map[int64]state.Info, error) {
 	infos, _, err := s.dir.Snapshots()
 	if err != nil {
 		return nil, err
@@ -81,17 +86,37 @@ func (s *session) doneCategories(ctx context.Context) (map[int64]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	done := map[int64]bool{}
+	done := map[int64]state.Info{}
 	for _, info := range infos {
 		if info.Complete && info.Host == s.dir.ID && info.Epoch == epoch && s.isDone(info) {
-			done[info.Category] = true
+			done[info.Category] = info
 		}
 	}
 	return done, nil
 }
 
+// deferredOf lists those of the feeds that would be due at once, were they not left to the next hour.
+func (s *session) deferredOf(feeds []store.Feed, done map[int64]state.Info) (map[int64]bool, error) {
+	read := map[int64]map[int64]bool{} // by category
+	deferred := map[int64]bool{}
+	for _, f := range feeds {
+		info, isDone := done[f.CategoryID]
+		if !isDone || !f.NextFetchAt.IsZero() {
+			continue
+		}
+		if read[f.CategoryID] == nil {
+			var err error
+			if read[f.CategoryID], err = s.deferredIn(info); err != nil {
+				return nil, err
+			}
+		}
+		deferred[f.ID] = read[f.CategoryID][f.ID]
+	}
+	return deferred, nil
+}
+
 // plan gives the verdict on one feed in the words of the design. The claim's own conditions decide in the end.
-func (s *session) plan(f store.Feed, categoryDone bool) Planned {
+func (s *session) plan(f store.Feed, categoryDone, deferred bool) Planned {
 	p := Planned{Feed: f}
 	named := len(s.options.Feeds) > 0 || s.options.Failed
 	force := s.options.Force || named
@@ -104,6 +129,8 @@ func (s *session) plan(f store.Feed, categoryDone bool) Planned {
 		p.Fetch, p.Reason = true, "named"
 	case force:
 		p.Fetch, p.Reason = true, "forced"
+	case deferred:
+		p.Reason = "left to the next hour, in which it is first"
 	case f.NextFetchAt.IsZero():
 		p.Fetch, p.Reason = true, "due at once"
 	case categoryDone:
@@ -126,8 +153,13 @@ func HourDone(ctx context.Context, cfg Config, dir *state.Dir, db *store.Store) 
 	if err != nil {
 		return nil, false, err
 	}
-	if settled, err = s.doneCategories(ctx); err != nil {
+	done, err := s.doneCategories(ctx)
+	if err != nil {
 		return nil, false, err
+	}
+	settled = map[int64]bool{}
+	for id := range done {
+		settled[id] = true
 	}
 	cats, err := db.Categories(ctx)
 	if err != nil {

@@ -110,6 +110,8 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 			p.read(ctx, o)
 		}
 		f.reqs = resp.Requests
+	} else if fe := (*fetch.Error)(nil); errors.As(err, &fe) {
+		f.reqs = fe.Requests
 	}
 	if o.doc != nil && o.doc.Whole {
 		f.whole = o.doc.Why
@@ -187,7 +189,7 @@ func (p *pool) read(ctx context.Context, o *observation) {
 	}
 	o.doc, o.err = feed.Read(context.WithoutCancel(ctx), d)
 	if cut := o.resp.Truncated; cut != "" && (o.err != nil || o.doc.Count == 0) {
-		o.doc, o.err = nil, &feed.Error{Kind: feed.KindTruncated, Text: "the document did not arrive whole: " + cut}
+		o.doc, o.err = nil, &feed.Error{Kind: feed.Kind(o.resp.TruncatedKind), Text: "the document did not arrive whole: " + cut}
 	}
 }
 

@@ -2,38 +2,6 @@ package feed
 
 import "bytes"
 
-// The limits of structure. gofeed recurses by depth, copies the namespaces in scope for every element and joins the text
-// of one element piece by piece; a document beyond these would cost it minutes, gigabytes or the stack.
-const (
-	maxDepth      = 256
-	maxElements   = 500_000
-	maxItems      = 20_000
-	maxSpaces     = 64        // namespaces in scope
-	maxSpaceWork  = 5_000_000 // sum over the elements of the namespaces in scope
-	maxAttributes = 1_000     // of one element
-	maxPieces     = 5_000     // pieces of text of one element, broken up by children, comments or CDATA
-)
-
-// span is a part of a document, from start up to end.
-type span struct{ start, end int }
-
-func (s span) of(b []byte) []byte { return b[s.start:s.end] }
-
-// layout says where a well-formed feed has what.
-type layout struct {
-	root    span   // the start tag of the root
-	channel span   // the start tag of the channel, if there is one
-	body    span   // the channel's content
-	head    []span // elements beside the items that have a lasting meaning
-	items   []span
-	ttl     span   // content of the channel's ttl
-	patches []int  // bytes of attribute names to overwrite, so that gofeed does not see them
-	bases   bool   // there is an xml:base
-	end     int    // behind the root's end tag
-	whole   int    // behind the last whole child of a container
-	missing []byte // the end tags of the open containers, if the document is well-formed as far as it goes
-}
-
 // frame is an open element.
 type frame struct {
 	name   span
@@ -203,15 +171,17 @@ func (s *scanner) attributes(i int, f *frame) (next int, empty bool) {
 		if b[i] == '/' && b[i+1] == '>' {
 			return i + 2, true
 		}
-		name := i
-		for i < len(b) && nameByte[b[i]] {
-			i++
+		name, colons := i, 0
+		for ; i < len(b) && nameByte[b[i]]; i++ {
+			if b[i] == ':' {
+				colons++
+			}
 		}
 		end := i
 		for i < len(b) && isSpace(b[i]) {
 			i++
 		}
-		if end == name || !nameStart[b[name]] || i >= len(b) || b[i] != '=' {
+		if end == name || colons > 1 || !nameStart[b[name]] || i >= len(b) || b[i] != '=' {
 			break
 		}
 		for i++; i < len(b) && isSpace(b[i]); i++ {
@@ -271,9 +241,14 @@ func (s *scanner) levelOf(f *frame) level {
 	switch name := s.localName(f); {
 	case len(s.stack) == 1:
 		return container
-	case equalFold(name, s.itemName) && (f.colon == 0 || s.nativePrefix(s.b[f.name.start:f.colon])):
+	case f.colon > 0 && !s.nativePrefix(s.b[f.name.start:f.colon]):
+		return head
+	case equalFold(name, s.itemName):
 		return item
-	case len(s.stack) == 2 && s.format != typeAtom && s.layout.channel.end == 0 && equalFold(name, "channel"):
+	case len(s.stack) == 2 && s.format != typeAtom && equalFold(name, "channel"):
+		if s.layout.channel.end > 0 {
+			s.odd = "a second channel"
+		}
 		return container
 	}
 	return head
@@ -360,7 +335,7 @@ func (s *scanner) special(i int) int {
 	end := -1
 	switch {
 	case bytes.HasPrefix(rest, []byte("<!--")):
-		if end = after(rest, 4, "-->"); end > 0 && (end == 6 || bytes.Contains(rest[4:end-2], []byte("--"))) {
+		if end = after(rest, 4, "-->"); end > 0 && bytes.Contains(rest[4:end-2], []byte("--")) {
 			s.odd = "a comment with -- in it"
 		}
 	case bytes.HasPrefix(rest, []byte("<![CDATA[")):

@@ -193,12 +193,12 @@ func TestCuttingChangesNothing(t *testing.T) {
 	dir, cases := corpus(t)
 	left, read := 0, 0
 	for i := range cases {
-		if cases[i].HTTP.Status != 200 {
+		if cases[i].HTTP.Status != 200 || raceEnabled && i%4 > 0 { // under the race detector a sample must do
 			continue
 		}
 		d := cases[i].document(t, dir)
 		original, ok := deckOf(d)
-		if !ok || len(d.Body) > 200<<10 && testing.Short() {
+		if !ok {
 			continue
 		}
 		r := rand.New(rand.NewPCG(1, uint64(i)))

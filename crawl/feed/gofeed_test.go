@@ -46,6 +46,8 @@ func TestGofeedMustNotSeeRawBytes(t *testing.T) {
 		{"Atom with a prefix that is not declared", `<atom:feed><atom:entry><atom:title>one</atom:title></atom:entry></atom:feed>`, "", "one"},
 		{"RSS 1.0 by https", `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="https://purl.org/rss/1.0/"><item><title>one</title></item></rdf:RDF>`, "", "one"},
 		{"RSS in the namespace of an extension", `<rss xmlns="http://www.w3.org/2005/Atom"><channel>` + two + `</channel></rss>`, "", "one two"},
+		{"two channels", "<rss><channel>" + two + "</channel><channel><title>T</title><item><title>three</title></item></channel></rss>", "three", "one two three"},
+		{"items beside the channel", "<rss><item><title>zero</title></item><channel>" + two + "</channel></rss>", "one two zero", "zero one two"},
 		{"items in a namespace of their own", rssOf(strings.ReplaceAll(two, "<item>", "<item xmlns='http://example.org/'>")), "", "one two"},
 	} {
 		if got := titlesOfGofeed(c.body); got != c.gofeed {

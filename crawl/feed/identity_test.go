@@ -27,61 +27,67 @@ func keepAll(t *testing.T, documents ...string) (tables []table) {
 	return tables
 }
 
-// The hard cases: how many rows there are after each document.
+// rssItem writes an item from "guid=1 title=a".
+func rssItem(fields string) string {
+	for _, name := range []string{"guid", "link", "title", "pubDate", "description"} {
+		fields = strings.ReplaceAll(fields, name+"=", "\x00"+name+"=")
+	}
+	var b strings.Builder
+	for _, f := range strings.Split(fields, "\x00")[1:] {
+		name, value, _ := strings.Cut(strings.TrimSpace(f), "=")
+		fmt.Fprintf(&b, "<%s>%s</%s>", name, value, name)
+	}
+	return "<item>" + b.String() + "</item>"
+}
+
+func rssItems(items ...string) string {
+	var b strings.Builder
+	for _, it := range items {
+		b.WriteString(rssItem(it))
+	}
+	return rssOf(b.String())
+}
+
+func atomEntry(id, link, title, updated string) string {
+	return fmt.Sprintf("<entry><id>%s</id><link href='%s'/><title>%s</title><updated>%s</updated></entry>", id, link, title, updated)
+}
+
+// identityCases are the hard ones: how many rows there are after each document.
+var identityCases = []struct {
+	name      string
+	documents []string
+	want      []int
+}{
+	{"the blog's URL as every id", []string{rssItems("guid=http://b/ link=http://b/1 title=a", "guid=http://b/ link=http://b/2 title=b")}, []int{2}},
+	{"the same, and a third later", []string{
+		rssItems("guid=http://b/ link=http://b/1 title=a", "guid=http://b/ link=http://b/2 title=b"),
+		rssItems("guid=http://b/ link=http://b/3 title=c"), rssItems("guid=http://b/ link=http://b/1 title=a2"),
+	}, []int{2, 3, 3}},
+	{"RSS: same id and link, other titles", []string{rssItems("guid=1 link=http://b/ title=a", "guid=1 link=http://b/ title=b")}, []int{2}},
+	{"RSS: same id, link and title", []string{rssItems("guid=1 link=http://b/ title=a description=x", "guid=1 link=http://b/ title=a description=y")}, []int{1}},
+	{"Atom: same id, other links", []string{atomOf(atomEntry("1", "http://b/1", "a", "2026-01-01T00:00:00Z") + atomEntry("1", "http://b/2", "a", "2026-01-01T00:00:00Z"))}, []int{2}},
+	{"Atom: same id and link", []string{atomOf(atomEntry("1", "http://b/", "old", "2026-01-01T00:00:00Z") + atomEntry("1", "http://b/", "new", "2026-01-02T00:00:00Z"))}, []int{1}},
+	{"JSON: same id and link", []string{`{"version":"https://jsonfeed.org/version/1","items":[{"id":"1","title":"a"},{"id":"1","title":"b"}]}`}, []int{1}},
+	{"a guid again, with link, title and date moved", []string{rssItems("guid=1 link=http://b/1 title=a"), rssItems("guid=1 link=http://b/1?utm=x title=b")}, []int{1, 1}},
+	{"no guid, same link and date", []string{rssItems("link=http://b/ title=a pubDate=1 Jan 2026", "link=http://b/ title=b pubDate=1 Jan 2026")}, []int{2}},
+	{"neither guid, link nor date", []string{rssItems("title=a description=x"), rssItems("title=a description=x"), rssItems("title=b", "title=a description=x")}, []int{1, 1, 2}},
+	{"from 5 to 3 items and back", []string{
+		rssItems("guid=1", "guid=2", "guid=3", "guid=4", "guid=5"), rssItems("guid=1", "guid=2", "guid=3"), rssItems("guid=1", "guid=2", "guid=3", "guid=4", "guid=5"),
+	}, []int{5, 5, 5}},
+	{"http to https and back", []string{
+		rssItems("guid=http://b/1 title=a", "link=http://b/2 title=b"), rssItems("guid=https://b/1 title=a", "link=https://b/2 title=b"), rssItems("guid=HTTP://b/1 title=a", "link=http://b/2 title=b"),
+	}, []int{2, 2, 2}},
+	{"a date moves", []string{rssItems("title=a description=x pubDate=1 Jan 2026"), rssItems("title=a description=x pubDate=2 Jan 2026")}, []int{1, 1}},
+	{"an item gets its link as guid", []string{rssItems("link=http://b/1 title=a"), rssItems("link=http://b/1 guid=http://b/1 title=a")}, []int{1, 1}},
+	{"an item twice, the same", []string{rssItems("guid=1 title=a", "guid=1 title=a")}, []int{1}},
+	{"no items", []string{rssItems("guid=1 title=a"), rssItems()}, []int{1, 1}},
+	{"a rule for ids does not touch items without", []string{
+		rssItems("link=http://b/9 title=x"), rssItems("guid=1 link=http://b/1 title=a", "guid=1 link=http://b/2 title=b", "link=http://b/9 title=y"),
+	}, []int{1, 3}},
+}
+
 func TestIdentity(t *testing.T) {
-	item := func(fields string) string {
-		for _, name := range []string{"guid", "link", "title", "pubDate", "description"} {
-			fields = strings.ReplaceAll(fields, name+"=", "\x00"+name+"=")
-		}
-		var b strings.Builder
-		for _, f := range strings.Split(fields, "\x00")[1:] {
-			name, value, _ := strings.Cut(strings.TrimSpace(f), "=")
-			fmt.Fprintf(&b, "<%s>%s</%s>", name, value, name)
-		}
-		return "<item>" + b.String() + "</item>"
-	}
-	rss := func(items ...string) string {
-		var b strings.Builder
-		for _, it := range items {
-			b.WriteString(item(it))
-		}
-		return rssOf(b.String())
-	}
-	entry := func(id, link, title, updated string) string {
-		return fmt.Sprintf("<entry><id>%s</id><link href='%s'/><title>%s</title><updated>%s</updated></entry>", id, link, title, updated)
-	}
-	for _, c := range []struct {
-		name      string
-		documents []string
-		want      []int
-	}{
-		{"the blog's URL as every id", []string{rss("guid=http://b/ link=http://b/1 title=a", "guid=http://b/ link=http://b/2 title=b")}, []int{2}},
-		{"the same, and a third later", []string{
-			rss("guid=http://b/ link=http://b/1 title=a", "guid=http://b/ link=http://b/2 title=b"),
-			rss("guid=http://b/ link=http://b/3 title=c"), rss("guid=http://b/ link=http://b/1 title=a2"),
-		}, []int{2, 3, 3}},
-		{"RSS: same id and link, other titles", []string{rss("guid=1 link=http://b/ title=a", "guid=1 link=http://b/ title=b")}, []int{2}},
-		{"RSS: same id, link and title", []string{rss("guid=1 link=http://b/ title=a description=x", "guid=1 link=http://b/ title=a description=y")}, []int{1}},
-		{"Atom: same id, other links", []string{atomOf(entry("1", "http://b/1", "a", "2026-01-01T00:00:00Z") + entry("1", "http://b/2", "a", "2026-01-01T00:00:00Z"))}, []int{2}},
-		{"Atom: same id and link", []string{atomOf(entry("1", "http://b/", "old", "2026-01-01T00:00:00Z") + entry("1", "http://b/", "new", "2026-01-02T00:00:00Z"))}, []int{1}},
-		{"JSON: same id and link", []string{`{"version":"https://jsonfeed.org/version/1","items":[{"id":"1","title":"a"},{"id":"1","title":"b"}]}`}, []int{1}},
-		{"a guid again, with link, title and date moved", []string{rss("guid=1 link=http://b/1 title=a"), rss("guid=1 link=http://b/1?utm=x title=b")}, []int{1, 1}},
-		{"no guid, same link and date", []string{rss("link=http://b/ title=a pubDate=1 Jan 2026", "link=http://b/ title=b pubDate=1 Jan 2026")}, []int{2}},
-		{"neither guid, link nor date", []string{rss("title=a description=x"), rss("title=a description=x"), rss("title=b", "title=a description=x")}, []int{1, 1, 2}},
-		{"from 5 to 3 items and back", []string{
-			rss("guid=1", "guid=2", "guid=3", "guid=4", "guid=5"), rss("guid=1", "guid=2", "guid=3"), rss("guid=1", "guid=2", "guid=3", "guid=4", "guid=5"),
-		}, []int{5, 5, 5}},
-		{"http to https and back", []string{
-			rss("guid=http://b/1 title=a", "link=http://b/2 title=b"), rss("guid=https://b/1 title=a", "link=https://b/2 title=b"), rss("guid=HTTP://b/1 title=a", "link=http://b/2 title=b"),
-		}, []int{2, 2, 2}},
-		{"a date moves", []string{rss("title=a description=x pubDate=1 Jan 2026"), rss("title=a description=x pubDate=2 Jan 2026")}, []int{1, 1}},
-		{"an item gets its link as guid", []string{rss("link=http://b/1 title=a"), rss("link=http://b/1 guid=http://b/1 title=a")}, []int{1, 1}},
-		{"an item twice, the same", []string{rss("guid=1 title=a", "guid=1 title=a")}, []int{1}},
-		{"no items", []string{rss("guid=1 title=a"), rss()}, []int{1, 1}},
-		{"a rule for ids does not touch items without", []string{
-			rss("link=http://b/9 title=x"), rss("guid=1 link=http://b/1 title=a", "guid=1 link=http://b/2 title=b", "link=http://b/9 title=y"),
-		}, []int{1, 3}},
-	} {
+	for _, c := range identityCases {
 		for i, s := range keepAll(t, c.documents...) {
 			if len(s.rows) != c.want[i] {
 				t.Errorf("%s: after document %d %d rows, want %d: %+v", c.name, i+1, len(s.rows), c.want[i], s.rows)
@@ -91,10 +97,8 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestNewestOfARepeatedIDStays(t *testing.T) {
-	entry := func(title, updated string) string {
-		return fmt.Sprintf("<entry><id>1</id><link href='http://b/'/><title>%s</title><updated>%s</updated></entry>", title, updated)
-	}
-	older, newer := entry("old", "2026-01-01T00:00:00Z"), entry("new", "2026-01-02T00:00:00Z")
+	older := atomEntry("1", "http://b/", "old", "2026-01-01T00:00:00Z")
+	newer := atomEntry("1", "http://b/", "new", "2026-01-02T00:00:00Z")
 	tables := keepAll(t, atomOf(older+newer), atomOf(newer+older), atomOf(older), atomOf(older+newer))
 	for i, want := range []string{"new", "new", "old", "new"} {
 		if got := tables[i].rows["1"].Title; got != want {

@@ -85,7 +85,7 @@ func (r *reader) base(i int, e *entry) string {
 	raw := whole.of(r.b)
 	tag := raw[:tagClose(raw, 0)]
 	base := r.rootBase
-	if whole.start >= r.lay.body.start && whole.end <= r.lay.body.end {
+	if r.lay.inChannel(whole) {
 		base = r.channelBase
 	}
 	base = r.tagBase(base, span{whole.start, whole.start + len(tag)})
@@ -129,7 +129,7 @@ func (r *reader) atomDetails(e *entry, raw, tag []byte) {
 		if !bytes.HasPrefix(c.name, prefix) || bytes.Count(c.name, []byte(":")) != bytes.Count(prefix, []byte(":")) {
 			return
 		}
-		switch string(local(c.name)) {
+		switch strings.ToLower(string(local(c.name))) {
 		case "id":
 			e.id = unescape(c.content)
 		case "title":

@@ -177,7 +177,7 @@ func (m *mender) endTag(i int) int {
 		end++
 	}
 	for k := len(m.open) - 1; k >= 0; k-- {
-		if m.open[k].name == name {
+		if strings.EqualFold(m.open[k].name, name) {
 			m.closeTo(k)
 			return end
 		}
@@ -216,8 +216,8 @@ func (m *mender) startTag(i int) int {
 	if e.level == item && m.begins(tag, end) {
 		m.closeTo(m.containers())
 	}
-	if len(m.open) >= maxDepth {
-		return end
+	if len(m.open) >= maxDepth || len(m.open) == 1 && m.channel && plainName(e.name) == "channel" {
+		return end // what stands in a second channel is left beside the first
 	}
 	e.at = len(m.out)
 	m.out = append(append(m.out, '<'), e.name...)
@@ -272,7 +272,7 @@ func (m *mender) levelOf(name string) level {
 		return container
 	case strings.EqualFold(name, m.itemName()), plain == m.itemName() && strings.HasPrefix(m.open[0].name, strings.TrimSuffix(name, plain)):
 		return item
-	case n == 1 && plain == "channel" && m.format != typeAtom:
+	case n == 1 && plain == "channel" && m.format != typeAtom && !m.channel:
 		return container
 	case m.open[n-1].level == container:
 		return head

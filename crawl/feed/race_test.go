@@ -2,4 +2,4 @@
 
 package feed
 
-const raceEnabled = true // the race detector costs more time and memory than a bomb may
+const raceEnabled = true // the race detector costs ten times the time and memory

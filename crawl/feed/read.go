@@ -159,7 +159,7 @@ func (r *reader) recall() {
 	r.hashes = make([]uint64, len(r.lay.items))
 	for i, it := range r.lay.items {
 		r.hashes[i] = xxhash.Sum64(it.of(r.b))
-		if it.start >= r.lay.body.start && it.end <= r.lay.body.end {
+		if r.lay.inChannel(it) {
 			r.hashes[i]++ // within the channel, which may have a base of its own
 		}
 	}
@@ -258,7 +258,8 @@ func (r *reader) unchanged() {
 }
 
 func (r *reader) parseNew(fresh int) bool {
-	src, err := parse(r.ctx, r.format, r.document(func(i int) bool { return r.known[i] < 0 }))
+	isNew := func(i int) bool { return r.known[i] < 0 }
+	src, err := parse(r.ctx, r.format, r.document(isNew))
 	if err != nil || len(src.entries) != fresh {
 		r.feed.Why = "a new item cannot be read as it stands"
 		return false
@@ -271,13 +272,8 @@ func (r *reader) parseNew(fresh int) bool {
 			bases[r.mem.items[k].base] = true
 		}
 	}
-	n := 0
-	for i, k := range r.known {
-		if k >= 0 {
-			continue
-		}
+	for n, i := range r.lay.order(isNew) {
 		r.items[i] = r.item(i, &src.entries[n])
-		n++
 		base := r.items[i].key(ruleID)
 		if bases[base] {
 			r.feed.Why = "a new item has the identity of another"
@@ -293,15 +289,16 @@ func (r *reader) readWhole() error {
 	r.feed.Whole = true
 	n := len(r.lay.items)
 	r.items = make([]*Item, n)
-	src, err := parse(r.ctx, r.format, r.document(func(int) bool { return true }))
+	every := func(int) bool { return true }
+	src, err := parse(r.ctx, r.format, r.document(every))
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
 	if err == nil && len(src.entries) == n {
 		r.src = src
 		r.prepareItems()
-		for i := range r.items {
-			r.items[i] = r.item(i, &src.entries[i])
+		for k, i := range r.lay.order(every) {
+			r.items[i] = r.item(i, &src.entries[k])
 		}
 	} else if err := r.salvage(err); err != nil {
 		return err

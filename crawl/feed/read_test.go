@@ -46,81 +46,84 @@ func utc(s string) time.Time {
 	return t.UTC()
 }
 
+// sampleFeeds is what each file of testdata says.
+var sampleFeeds = []struct {
+	file string
+	want Feed
+}{
+	{"rss.xml", Feed{
+		Type: "rss", Title: "Field & Stream", SiteURL: "https://field.example/", ImageURL: "https://field.example/logo.png", Language: "en", Count: 3,
+		Hints: Hints{Interval: 2 * time.Hour, SkipHours: []int{0, 23}, SkipDays: []time.Weekday{time.Sunday}},
+		Items: []Item{
+			{
+				Key: "f-3", GUID: "f-3", URL: "https://field.example/2026/rivers", Title: "Rivers — a list & a map", Author: "Ann Bell",
+				Summary: "<p>Short, with <item> and </item> in it.</p>", Content: `<p>Long <a href="/x">text</a> & more</p>`,
+				CommentsURL: "https://field.example/2026/rivers#comments", Categories: []string{"Water"}, PublishedAt: utc("2026-11-30T08:00:00Z"),
+			},
+			{
+				Key: "https://field.example/2026/episode", GUID: "https://field.example/2026/episode", URL: "https://field.example/2026/episode",
+				Title: "An episode", Summary: "Listen <b>now</b>", ImageURL: "https://field.example/e1.jpg", Duration: 3723, PublishedAt: utc("2026-11-29T09:00:00Z"),
+				Enclosures: []Enclosure{{"https://field.example/e1.mp3", "audio/mpeg", 1234}, {"https://field.example/e1.ogg", "audio/ogg", 99}},
+			},
+			{Key: "https://field.example/3", URL: "https://field.example/3", Title: "Café “third”", Summary: "ünïcödé"},
+		},
+	}},
+	{"atom.xml", Feed{
+		Type: "atom", Title: "Atoms & bits", SiteURL: "https://atom.example/blog/", Language: "en", Count: 3,
+		Items: []Item{
+			{
+				Key: "tag:atom.example,2026:a b|c", GUID: "tag:atom.example,2026:a b|c", URL: "https://atom.example/blog/one.html",
+				Title: "Plain: 1 < 2 & <b>", Author: "Team Atom", Summary: "A & B", Content: `<p>Hi <entry>nested</entry> &amp; bye</p><p>2</p>`,
+				CommentsURL: "https://atom.example/blog/one.html#comments", Categories: []string{"Ex"},
+				PublishedAt: utc("2026-11-29T09:00:00Z"), UpdatedAt: utc("2026-11-30T09:00:00Z"),
+				Enclosures: []Enclosure{{"https://atom.example/blog/one.ogg", "audio/ogg", 77}},
+			},
+			{
+				Key: "tag:atom.example,2026:2", GUID: "tag:atom.example,2026:2", URL: "https://atom.example/other/two.html",
+				Title: "Bits < bytes", Author: "Bo, cy@atom.example", Content: "<p>two</p>", UpdatedAt: utc("2026-11-28T09:00:00Z"),
+			},
+			{
+				Key: "tag:atom.example,2026:3", GUID: "tag:atom.example,2026:3", URL: "https://elsewhere.example/3",
+				Title: "Three & <four>", Author: "Origin", Summary: "three", UpdatedAt: utc("2026-11-27T09:00:00Z"),
+			},
+		},
+	}},
+	{"rdf.xml", Feed{
+		Type: "rdf", Title: "RDF", SiteURL: "https://rdf.example/", ImageURL: "https://rdf.example/i.png", Count: 2,
+		Items: []Item{
+			{
+				Key: "https://rdf.example/?id=1&x=y", GUID: "https://rdf.example/?id=1&x=y", URL: "https://rdf.example/1", Title: "First", Author: "Di",
+				Summary: "one", Categories: []string{"news"}, PublishedAt: utc("2026-11-29T08:00:00Z"),
+			},
+			{Key: "https://rdf.example/?id=2", GUID: "https://rdf.example/?id=2", URL: "https://rdf.example/2", Title: "Second", Summary: "two"},
+		},
+	}},
+	{"feed.json", Feed{
+		Type: "json", Title: "JSON & <friends>", SiteURL: "https://json.example/", Language: "de", Count: 3,
+		Items: []Item{
+			{
+				Key: "7", GUID: "7", URL: "https://example.net/7", Title: `A < B "quoted" \`, Author: "Ed", Content: "<p>{not [a] brace}</p>",
+				Categories: []string{"x", "y"}, PublishedAt: utc("2026-11-29T10:00:00Z"), UpdatedAt: utc("2026-11-30T10:00:00Z"), Duration: 61,
+				Enclosures: []Enclosure{{"https://json.example/7.mp3", "audio/mpeg", 12}},
+			},
+			{
+				Key: "https://json.example/6", GUID: "https://json.example/6", URL: "https://elsewhere.example/", Author: "Team JSON",
+				Content: "Text é", Summary: "s", ImageURL: "https://example.net/6.png",
+			},
+			{Key: "5", GUID: "5", URL: "https://json.example/5", Title: "Last", Author: "Team JSON"},
+		},
+	}},
+	{"koi8.xml", Feed{
+		Type: "rss", Title: "Новости", SiteURL: "https://koi.example/", Count: 2,
+		Items: []Item{
+			{Key: "https://koi.example/1", URL: "https://koi.example/1", Title: "Первая новость", Summary: "Текст <b>первый</b>"},
+			{Key: "два", GUID: "два", URL: "https://koi.example/2", Title: "Вторая новость", Author: "Иван"},
+		},
+	}},
+}
+
 func TestEveryField(t *testing.T) {
-	for _, c := range []struct {
-		file string
-		want Feed
-	}{
-		{"rss.xml", Feed{
-			Type: "rss", Title: "Field & Stream", SiteURL: "https://field.example/", ImageURL: "https://field.example/logo.png", Language: "en", Count: 3,
-			Hints: Hints{Interval: 2 * time.Hour, SkipHours: []int{0, 23}, SkipDays: []time.Weekday{time.Sunday}},
-			Items: []Item{
-				{
-					Key: "f-3", GUID: "f-3", URL: "https://field.example/2026/rivers", Title: "Rivers — a list & a map", Author: "Ann Bell",
-					Summary: "<p>Short, with <item> and </item> in it.</p>", Content: `<p>Long <a href="/x">text</a> & more</p>`,
-					CommentsURL: "https://field.example/2026/rivers#comments", Categories: []string{"Water"}, PublishedAt: utc("2026-11-30T08:00:00Z"),
-				},
-				{
-					Key: "https://field.example/2026/episode", GUID: "https://field.example/2026/episode", URL: "https://field.example/2026/episode",
-					Title: "An episode", Summary: "Listen <b>now</b>", ImageURL: "https://field.example/e1.jpg", Duration: 3723, PublishedAt: utc("2026-11-29T09:00:00Z"),
-					Enclosures: []Enclosure{{"https://field.example/e1.mp3", "audio/mpeg", 1234}, {"https://field.example/e1.ogg", "audio/ogg", 99}},
-				},
-				{Key: "https://field.example/3", URL: "https://field.example/3", Title: "Café “third”", Summary: "ünïcödé"},
-			},
-		}},
-		{"atom.xml", Feed{
-			Type: "atom", Title: "Atoms & bits", SiteURL: "https://atom.example/blog/", Language: "en", Count: 3,
-			Items: []Item{
-				{
-					Key: "tag:atom.example,2026:a b|c", GUID: "tag:atom.example,2026:a b|c", URL: "https://atom.example/blog/one.html",
-					Title: "Plain: 1 < 2 & <b>", Author: "Team Atom", Summary: "A & B", Content: `<p>Hi <entry>nested</entry> &amp; bye</p><p>2</p>`,
-					CommentsURL: "https://atom.example/blog/one.html#comments", Categories: []string{"Ex"},
-					PublishedAt: utc("2026-11-29T09:00:00Z"), UpdatedAt: utc("2026-11-30T09:00:00Z"),
-					Enclosures: []Enclosure{{"https://atom.example/blog/one.ogg", "audio/ogg", 77}},
-				},
-				{
-					Key: "tag:atom.example,2026:2", GUID: "tag:atom.example,2026:2", URL: "https://atom.example/other/two.html",
-					Title: "Bits < bytes", Author: "Bo, cy@atom.example", Content: "<p>two</p>", UpdatedAt: utc("2026-11-28T09:00:00Z"),
-				},
-				{
-					Key: "tag:atom.example,2026:3", GUID: "tag:atom.example,2026:3", URL: "https://elsewhere.example/3",
-					Title: "Three & <four>", Author: "Origin", Summary: "three", UpdatedAt: utc("2026-11-27T09:00:00Z"),
-				},
-			},
-		}},
-		{"rdf.xml", Feed{
-			Type: "rdf", Title: "RDF", SiteURL: "https://rdf.example/", ImageURL: "https://rdf.example/i.png", Count: 2,
-			Items: []Item{
-				{
-					Key: "https://rdf.example/?id=1&x=y", GUID: "https://rdf.example/?id=1&x=y", URL: "https://rdf.example/1", Title: "First", Author: "Di",
-					Summary: "one", Categories: []string{"news"}, PublishedAt: utc("2026-11-29T08:00:00Z"),
-				},
-				{Key: "https://rdf.example/?id=2", GUID: "https://rdf.example/?id=2", URL: "https://rdf.example/2", Title: "Second", Summary: "two"},
-			},
-		}},
-		{"feed.json", Feed{
-			Type: "json", Title: "JSON & <friends>", SiteURL: "https://json.example/", Language: "de", Count: 3,
-			Items: []Item{
-				{
-					Key: "7", GUID: "7", URL: "https://example.net/7", Title: `A < B "quoted" \`, Author: "Ed", Content: "<p>{not [a] brace}</p>",
-					Categories: []string{"x", "y"}, PublishedAt: utc("2026-11-29T10:00:00Z"), UpdatedAt: utc("2026-11-30T10:00:00Z"), Duration: 61,
-					Enclosures: []Enclosure{{"https://json.example/7.mp3", "audio/mpeg", 12}},
-				},
-				{
-					Key: "https://json.example/6", GUID: "https://json.example/6", URL: "https://elsewhere.example/", Author: "Team JSON",
-					Content: "Text é", Summary: "s", ImageURL: "https://example.net/6.png",
-				},
-				{Key: "5", GUID: "5", URL: "https://json.example/5", Title: "Last", Author: "Team JSON"},
-			},
-		}},
-		{"koi8.xml", Feed{
-			Type: "rss", Title: "Новости", SiteURL: "https://koi.example/", Count: 2,
-			Items: []Item{
-				{Key: "https://koi.example/1", URL: "https://koi.example/1", Title: "Первая новость", Summary: "Текст <b>первый</b>"},
-				{Key: "два", GUID: "два", URL: "https://koi.example/2", Title: "Вторая новость", Author: "Иван"},
-			},
-		}},
-	} {
+	for _, c := range sampleFeeds {
 		got := mustRead(t, sample(t, c.file))
 		want := c.want
 		want.Rule, want.Whole, want.Memory = 1, true, got.Memory

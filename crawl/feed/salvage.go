@@ -39,29 +39,21 @@ type salvager struct {
 
 // read reads the items from one number up to another, halving where that fails.
 func (s *salvager) read(from, to int) {
-	r, want := s.r, 0
-	for i := from; i < to; i++ {
-		if !s.lost[i] {
-			want++
-		}
-	}
-	if want == 0 || r.ctx.Err() != nil {
+	r := s.r
+	wanted := func(i int) bool { return from <= i && i < to && !s.lost[i] }
+	numbers := r.lay.order(wanted)
+	if len(numbers) == 0 || r.ctx.Err() != nil {
 		return
 	}
-	src, err := parse(r.ctx, r.format, s.build(func(i int) bool { return from <= i && i < to && !s.lost[i] }))
-	if err == nil && len(src.entries) == want {
-		for i := from; i < to; i++ {
-			if !s.lost[i] {
-				r.items[i] = r.item(i, &src.entries[0])
-				src.entries = src.entries[1:]
-			}
+	src, err := parse(r.ctx, r.format, s.build(wanted))
+	if err == nil && len(src.entries) == len(numbers) {
+		for k, i := range numbers {
+			r.items[i] = r.item(i, &src.entries[k])
 		}
 		return
 	}
-	if want == 1 {
-		for i := from; i < to; i++ {
-			s.lost[i] = true
-		}
+	if len(numbers) == 1 {
+		s.lost[numbers[0]] = true
 		return
 	}
 	middle := (from + to) / 2

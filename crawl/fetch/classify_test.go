@@ -134,34 +134,10 @@ func TestTLSFailures(t *testing.T) {
 		{name: "noise", raw: "secret secret secret", says: "does not speak TLS"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l, err := net.Listen("tcp4", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close()
-			go func() {
-				for {
-					conn, err := l.Accept()
-					if err != nil {
-						return
-					}
-					go func() {
-						defer conn.Close()
-						if tt.raw != "" {
-							io.WriteString(conn, tt.raw)
-							io.CopyN(io.Discard, conn, 100)
-							return
-						}
-						secure := tls.Server(conn, tt.config)
-						io.CopyN(io.Discard, secure, 20)
-						io.WriteString(secure, ok("", "<rss/>"))
-						io.Copy(io.Discard, secure)
-					}()
-				}
-			}()
+			at := newHandshaker(t, tt.config, tt.raw)
 			c := newClient(t, func(o *Options) { o.Timeout = 10 * time.Second })
 			c.tlsConfig = func(config *tls.Config) { config.RootCAs = authority.pool }
-			r, err := c.Get(t.Context(), Request{URL: "https://" + l.Addr().String() + "/secret"})
+			r, err := c.Get(t.Context(), Request{URL: "https://" + at + "/secret"})
 			if tt.says == "" {
 				if err != nil || string(r.Body) != "<rss/>" {
 					t.Errorf("%v %v", r, err)
@@ -174,6 +150,37 @@ func TestTLSFailures(t *testing.T) {
 			}
 		})
 	}
+}
+
+// newHandshaker starts a server that answers over TLS, or with raw bytes instead, and returns its address.
+func newHandshaker(t *testing.T, config *tls.Config, raw string) string {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	handshake := func(conn net.Conn) {
+		defer conn.Close()
+		if raw != "" {
+			io.WriteString(conn, raw)
+			io.CopyN(io.Discard, conn, 100)
+			return
+		}
+		secure := tls.Server(conn, config)
+		io.CopyN(io.Discard, secure, 20)
+		io.WriteString(secure, ok("", "<rss/>"))
+		io.Copy(io.Discard, secure)
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go handshake(conn)
+		}
+	}()
+	return l.Addr().String()
 }
 
 // authority signs certificates.

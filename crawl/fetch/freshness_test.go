@@ -7,64 +7,69 @@ import (
 	"time"
 )
 
+// most is the longest that a Duration can say.
+const most = time.Duration(math.MaxInt64)
+
+// freshnessTable is what answers say about the next visit, made on 1 March 2026 at 12:00.
+var freshnessTable = []struct {
+	name   string
+	header http.Header
+	want   time.Duration
+}{
+	{"nothing", http.Header{}, 0},
+	{"max-age", cc("max-age=600"), 10 * time.Minute},
+	{"case", cc("Public, MAX-AGE=600"), 10 * time.Minute},
+	{"spaces", cc(" max-age = 600 , public"), 10 * time.Minute},
+	{"quoted digits", cc(`max-age="600"`), 10 * time.Minute},
+	{"lines are joined", cc("public", "max-age=600"), 10 * time.Minute},
+	{"no-store on another line", cc("max-age=600", "no-store"), 0},
+	{"no-cache", cc("no-cache, max-age=600"), 0},
+	{"no-cache after", cc("max-age=600, No-Cache"), 0},
+	{"no-cache of one field is about that field", cc(`no-cache="set-cookie", max-age=600`), 10 * time.Minute},
+	{"no-store", cc("max-age=600,no-store"), 0},
+	{"no-cache rules out Expires too", with(cc("no-cache"), "Expires", "Sun, 01 Mar 2026 13:00:00 GMT"), 0},
+	{"a quoted comma", cc(`ext="a, no-store", max-age=600`), 10 * time.Minute},
+	{"a quoted directive", cc(`ext="max-age=1", max-age=600`), 10 * time.Minute},
+	{"an escaped quote", cc(`ext="\", no-store", max-age=600`), 10 * time.Minute},
+	{"an open quote", cc(`max-age=600, ext="no-store, max-age=5`), 10 * time.Minute},
+	{"negative", cc("max-age=-5"), 0},
+	{"unreadable", cc("max-age=soon"), 0},
+	{"unreadable leaves Expires", with(cc("max-age=soon"), "Expires", "Sun, 01 Mar 2026 13:00:00 GMT"), time.Hour},
+	{"empty", cc("max-age="), 0},
+	{"fraction", cc("max-age=1.5"), 0},
+	{"plus", cc("max-age=+5"), 0},
+	{"the first readable one", cc("max-age=x, max-age=60, max-age=600"), time.Minute},
+	{"s-maxage is not for us", cc("s-maxage=600"), 0},
+	{"s-maxage beside max-age", cc("s-maxage=9999, max-age=600"), 10 * time.Minute},
+	{"xmax-age", cc("xmax-age=600"), 0},
+	{"16 years", cc("max-age=504576000"), 504576000 * time.Second},
+	{"overflow of seconds", cc("max-age=99999999999999999999999999"), most},
+	{"overflow of Duration", cc("max-age=9223372036854775807"), most},
+	{"age", with(cc("max-age=600"), "Age", "120"), 8 * time.Minute},
+	{"older than that", with(cc("max-age=600"), "Age", "700"), 0},
+	{"unreadable age", with(cc("max-age=600"), "Age", "old"), 10 * time.Minute},
+	{"negative age", with(cc("max-age=600"), "Age", "-100"), 10 * time.Minute},
+	{"age without end", with(cc("max-age=600"), "Age", "99999999999999999999"), 0},
+	{"overflow less age", with(cc("max-age=99999999999999999999"), "Age", "60"), most - time.Minute},
+	{"Expires from Date", h("Expires", "Sun, 01 Mar 2026 13:00:00 GMT"), time.Hour},
+	{"Expires with age", with(h("Expires", "Sun, 01 Mar 2026 13:00:00 GMT"), "Age", "600"), 50 * time.Minute},
+	{"Expires past", h("Expires", "Sun, 01 Mar 2026 11:00:00 GMT"), 0},
+	{"Expires now", h("Expires", "Sun, 01 Mar 2026 12:00:00 GMT"), 0},
+	{"Expires 0", h("Expires", "0"), 0},
+	{"Expires -1", h("Expires", "-1"), 0},
+	{"Expires unreadable", h("Expires", "tomorrow"), 0},
+	{"Expires in asctime", h("Expires", "Sun Mar  1 13:00:00 2026"), time.Hour},
+	{"Expires +0000", h("Expires", "Sun, 01 Mar 2026 13:00:00 +0000"), time.Hour},
+	{"max-age beats Expires", with(cc("max-age=60"), "Expires", "Sun, 01 Mar 2026 13:00:00 GMT"), time.Minute},
+	{"max-age 0 beats Expires", with(cc("max-age=0"), "Expires", "Sun, 01 Mar 2026 13:00:00 GMT"), 0},
+	{"private and must-revalidate say nothing of time", cc("private, must-revalidate"), 0},
+	{"only commas", cc(",,,"), 0},
+	{"no heuristics", h("Last-Modified", "Sun, 01 Mar 2020 12:00:00 GMT"), 0},
+}
+
 func TestFreshness(t *testing.T) {
 	date := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	const most = time.Duration(math.MaxInt64)
-	for _, tt := range []struct {
-		name   string
-		header http.Header
-		want   time.Duration
-	}{
-		{"nothing", http.Header{}, 0},
-		{"max-age", cc("max-age=600"), 10 * time.Minute},
-		{"case", cc("Public, MAX-AGE=600"), 10 * time.Minute},
-		{"spaces", cc(" max-age = 600 , public"), 10 * time.Minute},
-		{"quoted digits", cc(`max-age="600"`), 10 * time.Minute},
-		{"lines are joined", cc("public", "max-age=600"), 10 * time.Minute},
-		{"no-store on another line", cc("max-age=600", "no-store"), 0},
-		{"no-cache", cc("no-cache, max-age=600"), 0},
-		{"no-cache after", cc("max-age=600, No-Cache"), 0},
-		{"no-cache of one field is about that field", cc(`no-cache="set-cookie", max-age=600`), 10 * time.Minute},
-		{"no-store", cc("max-age=600,no-store"), 0},
-		{"no-cache rules out Expires too", with(cc("no-cache"), "Expires", "Sun, 01 Mar 2026 13:00:00 GMT"), 0},
-		{"a quoted comma", cc(`ext="a, no-store", max-age=600`), 10 * time.Minute},
-		{"a quoted directive", cc(`ext="max-age=1", max-age=600`), 10 * time.Minute},
-		{"an escaped quote", cc(`ext="\", no-store", max-age=600`), 10 * time.Minute},
-		{"an open quote", cc(`max-age=600, ext="no-store, max-age=5`), 10 * time.Minute},
-		{"negative", cc("max-age=-5"), 0},
-		{"unreadable", cc("max-age=soon"), 0},
-		{"unreadable leaves Expires", with(cc("max-age=soon"), "Expires", "Sun, 01 Mar 2026 13:00:00 GMT"), time.Hour},
-		{"empty", cc("max-age="), 0},
-		{"fraction", cc("max-age=1.5"), 0},
-		{"plus", cc("max-age=+5"), 0},
-		{"the first readable one", cc("max-age=x, max-age=60, max-age=600"), time.Minute},
-		{"s-maxage is not for us", cc("s-maxage=600"), 0},
-		{"s-maxage beside max-age", cc("s-maxage=9999, max-age=600"), 10 * time.Minute},
-		{"xmax-age", cc("xmax-age=600"), 0},
-		{"16 years", cc("max-age=504576000"), 504576000 * time.Second},
-		{"overflow of seconds", cc("max-age=99999999999999999999999999"), most},
-		{"overflow of Duration", cc("max-age=9223372036854775807"), most},
-		{"age", with(cc("max-age=600"), "Age", "120"), 8 * time.Minute},
-		{"older than that", with(cc("max-age=600"), "Age", "700"), 0},
-		{"unreadable age", with(cc("max-age=600"), "Age", "old"), 10 * time.Minute},
-		{"negative age", with(cc("max-age=600"), "Age", "-100"), 10 * time.Minute},
-		{"age without end", with(cc("max-age=600"), "Age", "99999999999999999999"), 0},
-		{"overflow less age", with(cc("max-age=99999999999999999999"), "Age", "60"), most - time.Minute},
-		{"Expires from Date", h("Expires", "Sun, 01 Mar 2026 13:00:00 GMT"), time.Hour},
-		{"Expires with age", with(h("Expires", "Sun, 01 Mar 2026 13:00:00 GMT"), "Age", "600"), 50 * time.Minute},
-		{"Expires past", h("Expires", "Sun, 01 Mar 2026 11:00:00 GMT"), 0},
-		{"Expires now", h("Expires", "Sun, 01 Mar 2026 12:00:00 GMT"), 0},
-		{"Expires 0", h("Expires", "0"), 0},
-		{"Expires -1", h("Expires", "-1"), 0},
-		{"Expires unreadable", h("Expires", "tomorrow"), 0},
-		{"Expires in asctime", h("Expires", "Sun Mar  1 13:00:00 2026"), time.Hour},
-		{"Expires +0000", h("Expires", "Sun, 01 Mar 2026 13:00:00 +0000"), time.Hour},
-		{"max-age beats Expires", with(cc("max-age=60"), "Expires", "Sun, 01 Mar 2026 13:00:00 GMT"), time.Minute},
-		{"max-age 0 beats Expires", with(cc("max-age=0"), "Expires", "Sun, 01 Mar 2026 13:00:00 GMT"), 0},
-		{"private and must-revalidate say nothing of time", cc("private, must-revalidate"), 0},
-		{"only commas", cc(",,,"), 0},
-		{"no heuristics", h("Last-Modified", "Sun, 01 Mar 2020 12:00:00 GMT"), 0},
-	} {
+	for _, tt := range freshnessTable {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := freshness(tt.header, date).MaxAge; got != tt.want {
 				t.Errorf("MaxAge %v, want %v", got, tt.want)

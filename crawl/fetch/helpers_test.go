@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -162,4 +163,19 @@ func (r *Response) String() string {
 // printable says whether s is printable ASCII, in one line.
 func printable(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
+}
+
+// serveOn starts a server on an address of this machine and returns its URL.
+func serveOn(t testing.TB, addr string, handler http.HandlerFunc) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", addr+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(handler)
+	s.Listener.Close()
+	s.Listener = l
+	s.Start()
+	t.Cleanup(s.Close)
+	return s.URL
 }

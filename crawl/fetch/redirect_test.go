@@ -13,18 +13,7 @@ import (
 
 // twoHosts starts one handler on two addresses of this machine: the same host, and another.
 func twoHosts(t *testing.T, handler http.HandlerFunc) (here, other string) {
-	a := httptest.NewServer(handler)
-	t.Cleanup(a.Close)
-	l, err := net.Listen("tcp4", "127.0.0.2:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := httptest.NewUnstartedServer(handler)
-	b.Listener.Close()
-	b.Listener = l
-	b.Start()
-	t.Cleanup(b.Close)
-	return a.URL, b.URL
+	return serveOn(t, "127.0.0.1", handler), serveOn(t, "127.0.0.2", handler)
 }
 
 // TestRedirectMatrix: each status, to the same and to another host, and what each hop sees (rules R1–R3, R6, Q5, C11).
@@ -67,31 +56,35 @@ func TestRedirectMatrix(t *testing.T) {
 					!slices.Equal(r.Hops, []Hop{{code, start, end}}) || string(r.Body) != "<rss/>" {
 					t.Errorf("%+v", r)
 				}
-				all := requests.all()[before:]
-				if len(all) != 2 || all[1].Method != http.MethodGet {
-					t.Fatalf("%d requests", len(all))
-				}
-				if all[0].Header.Get("If-None-Match") != `"old"` || all[0].Header.Get("If-Modified-Since") == "" ||
-					all[0].Header.Get("Authorization") == "" || all[0].Header.Get("X-Token") != "mine" {
-					t.Errorf("first hop: %v", all[0].Header)
-				}
-				second := all[1].Header
-				for _, name := range []string{"Referer", "Cookie", "If-None-Match", "If-Modified-Since"} {
-					if second.Get(name) != "" {
-						t.Errorf("second hop has %s", name)
-					}
-				}
-				if got := second.Get("Authorization") != ""; got != same {
-					t.Errorf("second hop has Authorization: %v", got)
-				}
-				if got := second.Get("X-Token") != ""; got != same {
-					t.Errorf("second hop has the feed's own header: %v", got)
-				}
-				if second.Get("User-Agent") != agent || second.Get("Accept") != acceptValue[0] {
-					t.Errorf("second hop: %v", second)
-				}
+				checkHops(t, requests.all()[before:], same)
 			})
 		}
+	}
+}
+
+// checkHops looks at the headers of a request and of the one that a redirect led to.
+func checkHops(t *testing.T, all []*http.Request, same bool) {
+	if len(all) != 2 || all[1].Method != http.MethodGet {
+		t.Fatalf("%d requests", len(all))
+	}
+	if all[0].Header.Get("If-None-Match") != `"old"` || all[0].Header.Get("If-Modified-Since") == "" ||
+		all[0].Header.Get("Authorization") == "" || all[0].Header.Get("X-Token") != "mine" {
+		t.Errorf("first hop: %v", all[0].Header)
+	}
+	second := all[1].Header
+	for _, name := range []string{"Referer", "Cookie", "If-None-Match", "If-Modified-Since"} {
+		if second.Get(name) != "" {
+			t.Errorf("second hop has %s", name)
+		}
+	}
+	if got := second.Get("Authorization") != ""; got != same {
+		t.Errorf("second hop has Authorization: %v", got)
+	}
+	if got := second.Get("X-Token") != ""; got != same {
+		t.Errorf("second hop has the feed's own header: %v", got)
+	}
+	if second.Get("User-Agent") != agent || second.Get("Accept") != acceptValue[0] {
+		t.Errorf("second hop: %v", second)
 	}
 }
 
@@ -120,57 +113,60 @@ func TestValidatorsOnTheirHop(t *testing.T) {
 	}
 }
 
-// TestRedirectTargets: what stands in Location, and where it leads.
+// redirectTargets is what stands in Location, and where it leads.
+var redirectTargets = []struct {
+	location string
+	want     string // path and query that are asked next; "" if it fails
+	kind     Kind
+}{
+	{"/b", "/b", ""},
+	{"b?x=1", "/dir/b?x=1", ""},
+	{"../b", "/b", ""},
+	{"./../../../b", "/b", ""},
+	{"?y=2", "/dir/a?y=2", ""},
+	{"/b#fragment", "/b", ""},
+	{" /b ", "/b", ""},
+	{"/b c/d?e f", "/b%20c/d?e%20f", ""},
+	{"/b//c d", "/b//c%20d", ""},
+	{"/b?u=http://x/y z", "/b?u=http://x/y%20z", ""},
+	{"/é", "/%C3%A9", ""},
+	{"/%e9", "/%e9", ""},
+	{"//{host}/b", "/b", ""},
+	{"http://{host}/b", "/b", ""},
+	{"HTTP://{host}/b", "/b", ""},
+	{"http://user:secret@{host}/b", "/b", ""},
+	{"http://{host}", "/", ""},
+	{"/%zz", "", KindHTTP},
+	{"http://[::1", "", KindHTTP},
+	{"http://a b/", "", KindHTTP},
+	{"://", "", KindHTTP},
+	{"http://127.0.0.1:99999/", "", KindAddress},
+	{"http://127.0.0.1:0/", "", KindAddress},
+	{"http://{host}:port/", "", KindHTTP},
+	{"http:///b", "", KindAddress},
+	{"https:", "", KindAddress},
+	{"file:///etc/passwd", "", KindAddress},
+	{"ftp://{host}/b", "", KindAddress},
+	{"gopher://{host}/b", "", KindAddress},
+	{"javascript:alert(1)", "", KindAddress},
+	{"data:text/xml,<rss/>", "", KindAddress},
+	{"feed://{host}/b", "", KindAddress},
+	{"http://169.254.169.254/latest/meta-data/", "", KindAddress},
+	{"http://10.0.0.1/", "", KindAddress},
+	{"http://2852039166/", "", KindAddress},
+	{"http://0xa9fea9fe/", "", KindAddress},
+	{"http://0251.0376.0251.0376/", "", KindAddress},
+	{"http://[::ffff:169.254.169.254]/", "", KindAddress},
+	{"http://[fe80::1%25lo]/", "", KindAddress},
+	{"http://[fd00:ec2::254]/", "", KindAddress},
+	{"http://１６９.254.169.254/", "", KindAddress},
+	{"http://good.example@10.0.0.1/", "", KindAddress},
+	{`http://good.example\@10.0.0.1/`, "", KindHTTP},
+}
+
+// TestRedirectTargets goes where redirectTargets say.
 func TestRedirectTargets(t *testing.T) {
-	for _, tt := range []struct {
-		location string
-		want     string // path and query that are asked next; "" if it fails
-		kind     Kind
-	}{
-		{"/b", "/b", ""},
-		{"b?x=1", "/dir/b?x=1", ""},
-		{"../b", "/b", ""},
-		{"./../../../b", "/b", ""},
-		{"?y=2", "/dir/a?y=2", ""},
-		{"/b#fragment", "/b", ""},
-		{" /b ", "/b", ""},
-		{"/b c/d?e f", "/b%20c/d?e%20f", ""},
-		{"/b//c d", "/b//c%20d", ""},
-		{"/b?u=http://x/y z", "/b?u=http://x/y%20z", ""},
-		{"/é", "/%C3%A9", ""},
-		{"/%e9", "/%e9", ""},
-		{"//{host}/b", "/b", ""},
-		{"http://{host}/b", "/b", ""},
-		{"HTTP://{host}/b", "/b", ""},
-		{"http://user:secret@{host}/b", "/b", ""},
-		{"http://{host}", "/", ""},
-		{"/%zz", "", KindHTTP},
-		{"http://[::1", "", KindHTTP},
-		{"http://a b/", "", KindHTTP},
-		{"://", "", KindHTTP},
-		{"http://127.0.0.1:99999/", "", KindAddress},
-		{"http://127.0.0.1:0/", "", KindAddress},
-		{"http://{host}:port/", "", KindHTTP},
-		{"http:///b", "", KindAddress},
-		{"https:", "", KindAddress},
-		{"file:///etc/passwd", "", KindAddress},
-		{"ftp://{host}/b", "", KindAddress},
-		{"gopher://{host}/b", "", KindAddress},
-		{"javascript:alert(1)", "", KindAddress},
-		{"data:text/xml,<rss/>", "", KindAddress},
-		{"feed://{host}/b", "", KindAddress},
-		{"http://169.254.169.254/latest/meta-data/", "", KindAddress},
-		{"http://10.0.0.1/", "", KindAddress},
-		{"http://2852039166/", "", KindAddress},
-		{"http://0xa9fea9fe/", "", KindAddress},
-		{"http://0251.0376.0251.0376/", "", KindAddress},
-		{"http://[::ffff:169.254.169.254]/", "", KindAddress},
-		{"http://[fe80::1%25lo]/", "", KindAddress},
-		{"http://[fd00:ec2::254]/", "", KindAddress},
-		{"http://１６９.254.169.254/", "", KindAddress},
-		{"http://good.example@10.0.0.1/", "", KindAddress},
-		{`http://good.example\@10.0.0.1/`, "", KindHTTP},
-	} {
+	for _, tt := range redirectTargets {
 		t.Run(tt.location, func(t *testing.T) {
 			var host string
 			s := newRawServer(t, func(c net.Conn, head string) {
@@ -203,49 +199,52 @@ func TestRedirectTargets(t *testing.T) {
 	}
 }
 
-func TestRedirectChains(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		kind, rest, _ := strings.Cut(r.URL.Path[1:], "/")
-		n, _ := strconv.Atoi(rest)
-		switch kind {
-		case "down": // so many hops
-			if n > 0 {
-				http.Redirect(w, r, "/down/"+strconv.Itoa(n-1), http.StatusMovedPermanently)
-				return
-			}
-		case "mixed": // the second of three hops is for now only
-			if n > 0 {
-				http.Redirect(w, r, "/mixed/"+strconv.Itoa(n-1), map[bool]int{true: 302, false: 308}[n == 2])
-				return
-			}
-		case "self":
-			http.Redirect(w, r, r.URL.Path, http.StatusFound)
+// chains is a server of redirects: the first part of the path says of what kind, the second is a number.
+func chains(w http.ResponseWriter, r *http.Request) {
+	kind, rest, _ := strings.Cut(r.URL.Path[1:], "/")
+	n, _ := strconv.Atoi(rest)
+	switch kind {
+	case "down": // so many hops
+		if n > 0 {
+			http.Redirect(w, r, "/down/"+strconv.Itoa(n-1), http.StatusMovedPermanently)
 			return
-		case "two":
-			http.Redirect(w, r, "/two/"+strconv.Itoa(1-n), http.StatusFound)
+		}
+	case "mixed": // the second of three hops is for now only
+		if n > 0 {
+			http.Redirect(w, r, "/mixed/"+strconv.Itoa(n-1), map[bool]int{true: 302, false: 308}[n == 2])
 			return
-		case "hash":
-			http.Redirect(w, r, r.URL.Path+"#"+rest, http.StatusFound)
-			return
-		case "endless":
-			http.Redirect(w, r, "/endless/"+strconv.Itoa(n+1), http.StatusFound)
-			return
-		case "none":
-			w.WriteHeader(n)
-			return
-		case "cookie": // sends those away who do not keep cookies, and back those who do
-			if _, err := r.Cookie("seen"); err != nil {
-				http.SetCookie(w, &http.Cookie{Name: "seen", Value: "1", Path: "/"})
-				http.Redirect(w, r, r.URL.Path, http.StatusFound)
-				return
-			}
-		case "counting": // a new cookie each time, never content
-			http.SetCookie(w, &http.Cookie{Name: "n", Value: fmt.Sprint(len(r.Header.Get("Cookie")), r.Header.Get("Cookie")), Path: "/"})
+		}
+	case "self":
+		http.Redirect(w, r, r.URL.Path, http.StatusFound)
+		return
+	case "two":
+		http.Redirect(w, r, "/two/"+strconv.Itoa(1-n), http.StatusFound)
+		return
+	case "hash":
+		http.Redirect(w, r, r.URL.Path+"#"+rest, http.StatusFound)
+		return
+	case "endless":
+		http.Redirect(w, r, "/endless/"+strconv.Itoa(n+1), http.StatusFound)
+		return
+	case "none":
+		w.WriteHeader(n)
+		return
+	case "cookie": // sends those away who do not keep cookies, and back those who do
+		if _, err := r.Cookie("seen"); err != nil {
+			http.SetCookie(w, &http.Cookie{Name: "seen", Value: "1", Path: "/"})
 			http.Redirect(w, r, r.URL.Path, http.StatusFound)
 			return
 		}
-		fmt.Fprint(w, "<rss/>")
-	}))
+	case "counting": // a new cookie each time, never content
+		http.SetCookie(w, &http.Cookie{Name: "n", Value: fmt.Sprint(len(r.Header.Get("Cookie")), r.Header.Get("Cookie")), Path: "/"})
+		http.Redirect(w, r, r.URL.Path, http.StatusFound)
+		return
+	}
+	fmt.Fprint(w, "<rss/>")
+}
+
+func TestRedirectChains(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(chains))
 	defer s.Close()
 	for _, tt := range []struct {
 		path      string

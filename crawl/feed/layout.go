@@ -1,0 +1,51 @@
+package feed
+
+// The limits of structure. gofeed recurses by depth, copies the namespaces in scope for every element and joins the text
+// of one element piece by piece; a document beyond these would cost it minutes, gigabytes or the stack.
+const (
+	maxDepth      = 256
+	maxElements   = 500_000
+	maxItems      = 20_000
+	maxSpaces     = 64        // namespaces in scope
+	maxSpaceWork  = 5_000_000 // sum over the elements of the namespaces in scope
+	maxAttributes = 1_000     // of one element
+	maxPieces     = 5_000     // pieces of text of one element, broken up by children, comments or CDATA
+)
+
+// span is a part of a document, from start up to end.
+type span struct{ start, end int }
+
+func (s span) of(b []byte) []byte { return b[s.start:s.end] }
+
+// layout says where a well-formed feed has what.
+type layout struct {
+	root    span   // the start tag of the root
+	channel span   // the start tag of the channel, if there is one
+	body    span   // the channel's content
+	head    []span // elements beside the items that have a lasting meaning
+	items   []span
+	ttl     span   // content of the channel's ttl
+	patches []int  // bytes of attribute names to overwrite, so that gofeed does not see them
+	bases   bool   // there is an xml:base
+	end     int    // behind the root's end tag
+	whole   int    // behind the last whole child of a container
+	missing []byte // the end tags of the open containers, if the document is well-formed as far as it goes
+}
+
+// inChannel reports whether an item stands within the channel, not beside it.
+func (l *layout) inChannel(item span) bool {
+	return item.start >= l.body.start && item.end <= l.body.end
+}
+
+// order gives the numbers of the items that keep wants as gofeed gives them: those in the channel before those beside it.
+func (l *layout) order(keep func(i int) bool) []int {
+	numbers := make([]int, 0, len(l.items))
+	for _, within := range []bool{true, false} {
+		for i, it := range l.items {
+			if keep(i) && l.inChannel(it) == within {
+				numbers = append(numbers, i)
+			}
+		}
+	}
+	return numbers
+}
