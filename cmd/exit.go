@@ -64,6 +64,7 @@ var errSignal = errors.New("stopped by a signal")
 // exitCode is the code for an error.
 func exitCode(err error) int {
 	var usage *usageError
+	var misuse *crawl.UsageError
 	var outcome *outcomeError
 	switch {
 	case err == nil:
@@ -72,7 +73,7 @@ func exitCode(err error) int {
 		return outcomeCode(outcome.outcome)
 	case errors.Is(err, store.ErrNotOurs), errors.Is(err, store.ErrNewer), errors.Is(err, store.ErrDamaged):
 		return exitDatabase
-	case errors.As(err, &usage), errors.Is(err, store.ErrNotFound), errors.Is(err, errChoose):
+	case errors.As(err, &usage), errors.As(err, &misuse), errors.Is(err, store.ErrNotFound), errors.Is(err, errChoose):
 		return exitUsage
 	case errors.Is(err, errSignal), errors.Is(err, context.Canceled):
 		return exitStopped
@@ -101,6 +102,7 @@ func outcomeCode(outcome string) int {
 // hint is what the reader of an error can do about it, "" if that is plain or nothing.
 func hint(err error) string {
 	var usage *usageError
+	var misuse *crawl.UsageError
 	var hinted *hintedError
 	var held *state.HeldError
 	switch {
@@ -108,6 +110,8 @@ func hint(err error) string {
 		return hinted.hint
 	case errors.As(err, &usage) && usage.hint != "":
 		return usage.hint
+	case errors.As(err, &misuse):
+		return misuse.Hint
 	case errors.As(err, &held):
 		return "try again when that has ended, or end it with crawl kill"
 	case errors.Is(err, store.ErrNotOurs):
@@ -139,40 +143,8 @@ func (p program) complain(err error) {
 
 // didYouMean is a hint with the nearest of some names, "" if none is near.
 func didYouMean(name string, names []string) string {
-	if near := nearest(name, names); near != "" {
+	if near := store.Nearest(strings.ToLower(name), names); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return ""
-}
-
-// nearest is the name that the fewest changes lead to, if they are few for its length.
-func nearest(name string, names []string) string {
-	best, least := "", max(len(name)/3, 1)+1
-	for _, candidate := range names {
-		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < least {
-			best, least = candidate, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -195,27 +195,19 @@ func (i *imported) apply(ctx context.Context, a *app, s *store.Store, feeds []st
 
 // foresee counts what apply would do, and changes nothing.
 func (i *imported) foresee(ctx context.Context, a *app, s *store.Store, feeds []store.NewFeed, o importOptions) error {
-	present, err := s.Feeds(ctx, store.Filter{})
+	urls := make([]string, len(feeds))
+	for k, f := range feeds {
+		urls[k] = f.URL
+	}
+	ids, err := s.Known(ctx, urls)
 	if err != nil {
 		return err
 	}
-	known := map[string]int64{}
-	for _, f := range present {
-		known[f.URL] = f.ID
-	}
 	kept := map[int64]bool{}
-	for _, f := range feeds {
-		id, found := known[f.URL]
-		if !found { // it may have been redirected since
-			former, err := s.FindFeed(ctx, f.URL)
-			if errors.Is(err, store.ErrNotFound) {
-				i.Added++
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			id = former.ID
+	for _, id := range ids {
+		if id == 0 {
+			i.Added++
+			continue
 		}
 		i.Present++
 		kept[id] = true

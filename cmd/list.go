@@ -45,7 +45,7 @@ func runList(ctx context.Context, a *app, o listOptions) error {
 		if a.json {
 			return a.printJSON(listed(feeds))
 		}
-		return feedTable(feeds, a.now()).print(a.program)
+		return feedTable(feeds, a.now(), func(url string) string { return url }).print(a.program)
 	})
 }
 
@@ -88,12 +88,13 @@ func listed(feeds []store.Feed) []listedFeed {
 	return list
 }
 
-func feedTable(feeds []store.Feed, now time.Time) *table {
+// feedTable shows feeds, with what show makes of each URL: whole where a person asks for the list, cut down to the host elsewhere.
+func feedTable(feeds []store.Feed, now time.Time, show func(url string) string) *table {
 	t := newTable("ID", "CATEGORY", "STATE", "FAILURES", "LAST SUCCESS", "ITEMS", "URL", "REASON")
 	t.whole = true // the reason comes last, and is why one looks
 	for _, f := range feeds {
 		t.add(fmt.Sprint(f.ID), f.Category, feedState(f), fmt.Sprint(f.ConsecutiveFailures), ago(f.LastSuccessAt, now),
-			fmt.Sprint(f.Items), f.URL, dash(feedReason(f)))
+			fmt.Sprint(f.Items), show(f.URL), dash(feedReason(f)))
 	}
 	return t
 }

@@ -292,13 +292,17 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
+func TestDidYouMean(t *testing.T) {
 	all := names(settingList())
 	for _, test := range []struct{ in, want string }{
 		{"worker", "workers"}, {"Workers", "workers"}, {"max_feeds", "max-feeds"}, {"time-out", "timeout"}, {"xyzzy", ""}, {"", ""},
 	} {
-		if got := nearest(test.in, all); got != test.want {
-			t.Errorf("nearest(%q) = %q, want %q", test.in, got, test.want)
+		want := ""
+		if test.want != "" {
+			want = "did you mean " + test.want + "?"
+		}
+		if got := didYouMean(test.in, all); got != want {
+			t.Errorf("didYouMean(%q) = %q, want %q", test.in, got, want)
 		}
 	}
 }

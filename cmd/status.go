@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"crawl/crawl"
+	"crawl/crawl/fetch"
 	"crawl/state"
 	"crawl/store"
 )
@@ -208,7 +209,7 @@ func (s status) print(a *app) error {
 	}
 	tables := []*table{s.categoryTable(), s.runTable()}
 	if len(s.troubled) > 0 {
-		tables = append(tables, feedTable(s.troubled, a.now()))
+		tables = append(tables, feedTable(s.troubled, a.now(), fetch.Redact))
 	}
 	for _, t := range tables {
 		if len(t.rows) < 2 {

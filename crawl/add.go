@@ -146,7 +146,7 @@ func (a *adding) ask(ctx context.Context, url string) (*fetch.Response, *feed.Fe
 	if failure := resp.Failure(); failure != nil {
 		return resp, nil, failure
 	}
-	doc, err := feed.Read(ctx, feed.Document{Body: resp.Body, ContentType: resp.ContentType, URL: resp.URL})
+	doc, err := read(ctx, feed.Document{Body: resp.Body, ContentType: resp.ContentType, URL: resp.URL}, url)
 	return resp, doc, err
 }
 

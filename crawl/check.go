@@ -65,7 +65,7 @@ func Check(ctx context.Context, cfg Config, address string) (Checked, error) {
 	if resp.Truncated != "" {
 		c.Warnings = append(c.Warnings, "the document did not arrive whole: "+resp.Truncated)
 	}
-	return c, c.read(ctx, cfg, resp)
+	return c, c.read(ctx, cfg, resp, url)
 }
 
 func checkFile(ctx context.Context, cfg Config, path string) (Checked, error) {
@@ -83,12 +83,12 @@ func checkFile(ctx context.Context, cfg Config, path string) (Checked, error) {
 		return Checked{}, err
 	}
 	c := Checked{Bytes: int64(len(body))}
-	return c, c.read(ctx, cfg, &fetch.Response{Status: http.StatusOK, Body: body})
+	return c, c.read(ctx, cfg, &fetch.Response{Status: http.StatusOK, Body: body}, "")
 }
 
 // read fills in what the document says.
-func (c *Checked) read(ctx context.Context, cfg Config, resp *fetch.Response) error {
-	d, err := feed.Read(ctx, feed.Document{Body: resp.Body, ContentType: resp.ContentType, URL: resp.URL})
+func (c *Checked) read(ctx context.Context, cfg Config, resp *fetch.Response, asked string) error {
+	d, err := read(ctx, feed.Document{Body: resp.Body, ContentType: resp.ContentType, URL: resp.URL}, asked)
 	if err != nil {
 		return err
 	}

@@ -25,9 +25,11 @@ type pool struct {
 	queue   *queue
 	leases  *leases
 	parsing chan struct{} // as many as there are cores
+	jobs    chan job      // for the workers
 	freed   chan string   // hosts of tasks that ended
 	results chan *finished
 	stop    context.CancelCauseFunc
+	workers int // that were started: as many as were ever busy at the same time
 	busy    int
 	quiet   quietDomains
 	heard   bool // others answered earlier in this hour
@@ -42,6 +44,7 @@ func newPool(s *session, cats []*category) *pool {
 		queue:   newQueue(s.cfg.Settings.PerHost),
 		leases:  &leases{now: s.cfg.Now},
 		parsing: make(chan struct{}, runtime.NumCPU()),
+		jobs:    make(chan job, s.cfg.Settings.Workers),
 		freed:   make(chan string, s.cfg.Settings.Workers),
 		results: make(chan *finished, 2*claimBatch),
 	}
@@ -64,6 +67,7 @@ func (p *pool) run(ctx context.Context, tasks, rest []*task) error {
 		p.queue.add(t)
 	}
 	err := p.dispatch(ctx)
+	close(p.jobs)
 	close(p.results)
 	return errors.Join(err, <-collected)
 }
@@ -155,9 +159,26 @@ func (p *pool) claim(ctx context.Context, tasks []*task) error {
 			p.deliver(&finished{task: t, what: missed})
 			continue
 		}
-		go func() { p.deliver(p.fetch(ctx, t, c)) }()
+		if p.workers < p.busy {
+			p.workers++
+			go p.work(ctx)
+		}
+		p.jobs <- job{t, c}
 	}
 	return nil
+}
+
+// job is a claimed task on its way to a worker.
+type job struct {
+	*task
+	claim *store.Claim
+}
+
+// work fetches until there are no more jobs. A worker lives on from job to job because its stack has grown by then.
+func (p *pool) work(ctx context.Context) {
+	for j := range p.jobs {
+		p.deliver(p.fetch(ctx, j.task, j.claim))
+	}
 }
 
 // announce shows a category when its first feed starts: what was asked says nothing before it answers.

@@ -187,7 +187,7 @@ func (p *pool) read(ctx context.Context, o *observation) {
 			d.Memory = nil // everything is read anew: slower, and right
 		}
 	}
-	o.doc, o.err = feed.Read(context.WithoutCancel(ctx), d)
+	o.doc, o.err = read(context.WithoutCancel(ctx), d, o.claim.URL)
 	if cut := o.resp.Truncated; cut != "" && (o.err != nil || o.doc.Count == 0) {
 		o.doc, o.err = nil, &feed.Error{Kind: feed.Kind(o.resp.TruncatedKind), Text: "the document did not arrive whole: " + cut}
 	}

@@ -82,7 +82,7 @@ func (s *Store) FindCategory(ctx context.Context, name string) (Category, error)
 		}
 		names[i] = c.Name
 	}
-	return Category{}, &NotFoundError{"category", name, nearest(name, names)}
+	return Category{}, &NotFoundError{What: "category", Name: name, Nearest: Nearest(name, names)}
 }
 
 // noCategory says that there is no category of this name, with the nearest one.
@@ -95,7 +95,7 @@ func (t *tx) noCategory(name string) error {
 	if err != nil {
 		return err
 	}
-	return &NotFoundError{"category", name, nearest(name, names)}
+	return &NotFoundError{What: "category", Name: name, Nearest: Nearest(name, names)}
 }
 
 // categoryID returns the id of a category, which is created if it is missing. "" is Uncategorized.

@@ -71,7 +71,7 @@ func (t *tx) moveFeed(id int64, url string) error {
 		return err
 	}
 	if other != 0 {
-		return fmt.Errorf("feed %d has the URL %s: %w", other, url, ErrExists)
+		return fmt.Errorf("feed %d has that URL: %w", other, ErrExists)
 	}
 	if err := t.rename(id, url); err != nil {
 		return err

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"syscall"
 
 	"github.com/mattn/go-sqlite3"
@@ -21,9 +22,23 @@ var (
 )
 
 // NotFoundError names what was asked for and the nearest match ("" if nothing is near). It is ErrNotFound.
-type NotFoundError struct{ What, Name, Nearest string }
+type NotFoundError struct {
+	What, Name, Nearest string
+	NearestID           int64 // of the nearest feed; 0 for categories and where nothing is near
+}
 
+// Error shows no URL of a feed: there may be a secret in it.
 func (e *NotFoundError) Error() string {
+	if e.What == "feed" {
+		name := "feed " + e.Name
+		if _, err := strconv.ParseInt(e.Name, 10, 64); err != nil {
+			name = "feed with that URL"
+		}
+		if e.NearestID == 0 {
+			return "no " + name
+		}
+		return fmt.Sprintf("no %s; the nearest is feed %d", name, e.NearestID)
+	}
 	if e.Nearest == "" {
 		return fmt.Sprintf("no %s %q", e.What, e.Name)
 	}

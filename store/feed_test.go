@@ -266,7 +266,7 @@ func TestNearest(t *testing.T) {
 		"New": "News", "news": "News", "Tecnology": "Technology", "x": "", "": "", "https://example.org/feed": "https://example.org/feed.xml",
 		"Something else": "", strings.Repeat("x", 1000): "",
 	} {
-		if got := nearest(asked, names); got != wanted {
+		if got := Nearest(asked, names); got != wanted {
 			t.Errorf("%q: %q, want %q", asked, got, wanted)
 		}
 	}

@@ -55,12 +55,32 @@ func (t *tx) feedAt(url string) (int64, error) {
 
 func (t *tx) noFeed(ref string) error {
 	var urls []string
-	err := t.query("SELECT url FROM feeds ORDER BY id LIMIT ?", func(r row) error {
-		urls = append(urls, r.text(0))
+	ids := map[string]int64{}
+	err := t.query("SELECT id, url FROM feeds ORDER BY id LIMIT ?", func(r row) error {
+		urls = append(urls, r.text(1))
+		ids[r.text(1)] = r.int(0)
 		return nil
 	}, int64(maxNearest))
 	if err != nil {
 		return err
 	}
-	return &NotFoundError{"feed", ref, nearest(ref, urls)}
+	near := Nearest(ref, urls)
+	return &NotFoundError{"feed", ref, near, ids[near]}
+}
+
+// Known returns for each URL the id of the feed that has or had it, 0 where there is none.
+func (s *Store) Known(ctx context.Context, urls []string) (ids []int64, err error) {
+	ids = make([]int64, len(urls))
+	err = s.view(ctx, func(t *tx) error {
+		for i, url := range urls {
+			if ids[i], err = t.feedAt(url); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look up feeds: %w", err)
+	}
+	return ids, nil
 }

@@ -6,9 +6,9 @@ const (
 	maxNearestLength = 300
 )
 
-// nearest returns the name that is least edits away from what was asked for; "" if none is near: more than a third of it
+// Nearest returns the name that is least edits away from what was asked for; "" if none is near: more than a third of it
 // would have to change.
-func nearest(asked string, names []string) string {
+func Nearest(asked string, names []string) string {
 	best, least := "", len(asked)/3+1
 	for i, name := range names {
 		if i == maxNearest {

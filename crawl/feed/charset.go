@@ -80,10 +80,8 @@ func survey(b []byte) (isASCII, valid bool) {
 	return ascii && valid && utf8.RuneCount(b) == len(b), valid
 }
 
-// shifted reports whether ASCII bytes could be an encoding that shifts by escapes (ISO-2022-JP, HZ).
-func shifted(b []byte) bool {
-	return bytes.IndexByte(b, 0x1b) >= 0 || bytes.Contains(b, []byte("~{"))
-}
+// shifted reports whether ASCII bytes could be an encoding that shifts by escapes (ISO-2022-JP).
+func shifted(b []byte) bool { return bytes.IndexByte(b, 0x1b) >= 0 }
 
 func headerCharset(contentType string) string {
 	if _, params, err := mime.ParseMediaType(contentType); err == nil {

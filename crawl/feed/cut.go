@@ -32,14 +32,15 @@ type scanner struct {
 	layout   layout
 	odd      string
 	err      *Error
-	elements int
-	work     int
+	total    cost
+	atItem   cost    // total where the present item began
+	known    *known  // nil: nothing is
 	stack    []frame // the open elements; stack[0] stands for the document
 }
 
-// cut scans the document whose root element begins at b[0].
-func cut(b []byte, format string) (*layout, string, *Error) {
-	s := scanner{b: b, format: format, itemName: "item", stack: make([]frame, 1, 32)}
+// cut scans the document whose root element begins at b[0]. What k knows is not read again.
+func cut(b []byte, format string, k *known) (*layout, string, *Error) {
+	s := scanner{b: b, format: format, known: k, itemName: "item", stack: make([]frame, 1, 32)}
 	if format == typeAtom {
 		s.itemName = "entry"
 	}
@@ -116,13 +117,21 @@ func (s *scanner) startTag(i int) int {
 		}
 	}
 	f.name = span{f.start + 1, i}
+	if s.known != nil && parent.level == container && equalFold(s.localName(&f), s.itemName) {
+		if end := s.skip(f.start); end > 0 {
+			return end
+		}
+	}
 	i, empty := s.attributes(i, &f)
 	if s.odd != "" || s.err != nil || !s.allow(&f) {
 		return i
 	}
 	if parent.level == container || len(s.stack) == 1 {
-		if f.level = s.levelOf(&f); f.level == container {
+		switch f.level = s.levelOf(&f); f.level {
+		case container:
 			s.enter(&f, span{f.start, i})
+		case item:
+			s.atItem = cost{s.total.elements - 1, s.total.spaces - f.spaces}
 		}
 	}
 	s.stack = append(s.stack, f)
@@ -132,17 +141,47 @@ func (s *scanner) startTag(i int) int {
 	return i
 }
 
+// skip passes over the item at start if it is known, and gives the index behind it.
+func (s *scanner) skip(start int) int {
+	it := s.known.match(s.b[start:], len(s.stack) == 3)
+	if it == nil {
+		return 0
+	}
+	s.atItem = s.total
+	s.total.elements += it.cost.elements
+	s.total.spaces += it.cost.spaces
+	s.addItem(span{start, start + it.size})
+	return start + it.size
+}
+
+// addItem notes an item that has been passed.
+func (s *scanner) addItem(it span) {
+	s.layout.whole = it.end
+	s.layout.items = append(s.layout.items, it)
+	s.layout.costs = append(s.layout.costs, cost{s.total.elements - s.atItem.elements, s.total.spaces - s.atItem.spaces})
+	s.limit()
+}
+
 // allow counts an element and reports whether the document is still within its limits.
 func (s *scanner) allow(f *frame) bool {
-	s.elements++
-	s.work += f.spaces
-	switch {
-	case s.elements > maxElements:
-		s.err = fail(KindTooLarge, "more than %d elements", maxElements)
-	case s.work > maxSpaceWork:
-		s.err = fail(KindTooLarge, "more than %d elements times namespaces", maxSpaceWork)
-	case len(s.stack) > maxDepth:
+	s.total.elements++
+	s.total.spaces += f.spaces
+	if len(s.stack) > maxDepth {
 		s.err = fail(KindTooLarge, "elements nested deeper than %d", maxDepth)
+	}
+	return s.limit()
+}
+
+// limit checks the sums.
+func (s *scanner) limit() bool {
+	switch {
+	case s.err != nil:
+	case s.total.elements > maxElements:
+		s.err = fail(KindTooLarge, "more than %d elements", maxElements)
+	case s.total.spaces > maxSpaceWork:
+		s.err = fail(KindTooLarge, "more than %d elements times namespaces", maxSpaceWork)
+	case len(s.layout.items) > maxItems:
+		s.err = fail(KindTooLarge, "more than %d items", maxItems)
 	}
 	return s.err == nil
 }
@@ -316,9 +355,8 @@ func (s *scanner) close(start, end int) {
 	}
 	switch f.level {
 	case item:
-		s.layout.items = append(s.layout.items, span{f.start, end})
-		if len(s.layout.items) > maxItems {
-			s.err = fail(KindTooLarge, "more than %d items", maxItems)
+		if s.addItem(span{f.start, end}); s.known != nil {
+			s.known.numbers = append(s.known.numbers, -1)
 		}
 	case head:
 		s.beside(f, span{f.start, end}, start)

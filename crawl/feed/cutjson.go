@@ -4,9 +4,9 @@ import "bytes"
 
 // cutJSON is cut for a JSON Feed whose object begins at b[0]: head gets the members beside items, save those that begin
 // with an underscore, which are extensions that nothing here reads (JSON Feed 1.1, "Extensions"). Where the text breaks
-// off, what was complete before stays.
-func cutJSON(b []byte) (*layout, string, *Error) {
-	s := jsonScanner{b: b}
+// off, what was complete before stays. What k knows is not read again.
+func cutJSON(b []byte, k *known) (*layout, string, *Error) {
+	s := jsonScanner{b: b, known: k}
 	end := s.object()
 	if s.err == nil && s.odd == "" && end < 0 {
 		s.odd = "it ends before its last brace"
@@ -21,6 +21,7 @@ type jsonScanner struct {
 	odd      string
 	err      *Error
 	elements int
+	known    *known // nil: nothing is
 }
 
 // object reads the members of the feed; -1 if it does not come to the closing brace.
@@ -41,7 +42,10 @@ func (s *jsonScanner) object() int {
 		i = s.space(i + 1)
 		key := s.b[start+1 : keyEnd-1]
 		if bytes.EqualFold(key, []byte("items")) && i < len(s.b) && s.b[i] == '[' {
-			s.layout.items = nil // a repeated member replaces the former one
+			if s.layout.items != nil {
+				s.odd = "a second list of items"
+				return -1
+			}
 			if i = s.list(i + 1); i < 0 {
 				return -1
 			}
@@ -68,15 +72,8 @@ func (s *jsonScanner) list(i int) int {
 		if s.b[i] == ']' {
 			return i + 1
 		}
-		end := s.value(i)
+		end := s.item(i)
 		if end < 0 {
-			return -1
-		}
-		if s.b[i] == '{' { // nothing else is an item
-			s.layout.items = append(s.layout.items, span{i, end})
-		}
-		if len(s.layout.items) > maxItems {
-			s.err = fail(KindTooLarge, "more than %d items", maxItems)
 			return -1
 		}
 		if i = s.space(end); i < len(s.b) && s.b[i] == ',' {
@@ -86,6 +83,35 @@ func (s *jsonScanner) list(i int) int {
 		}
 	}
 	return -1
+}
+
+// item reads one item. What is no object is none and passed over.
+func (s *jsonScanner) item(i int) (end int) {
+	before := s.elements
+	if s.known != nil {
+		if it := s.known.match(s.b[i:], false); it != nil {
+			s.elements += it.cost.elements - 1
+			s.add(span{i, i + it.size}, before)
+			return i + it.size
+		}
+	}
+	if end = s.value(i); end < 0 || s.b[i] != '{' {
+		return end
+	}
+	if s.known != nil {
+		s.known.numbers = append(s.known.numbers, -1)
+	}
+	s.add(span{i, end}, before)
+	return end
+}
+
+func (s *jsonScanner) add(it span, before int) {
+	s.layout.items = append(s.layout.items, it)
+	s.count()
+	s.layout.costs = append(s.layout.costs, cost{elements: s.elements - before})
+	if len(s.layout.items) > maxItems {
+		s.err = fail(KindTooLarge, "more than %d items", maxItems)
+	}
 }
 
 func (s *jsonScanner) space(i int) int {

@@ -16,7 +16,7 @@ type group struct {
 func (r *reader) finish(rule int) {
 	f := r.feed
 	f.Rule = rule
-	next := memory{rule: rule, head: r.head, items: make([]remembered, len(r.hashes))}
+	next := memory{rule: rule, plain: r.plain, head: r.head, items: make([]remembered, len(r.hashes))}
 	groups := make(map[string]*group, len(r.hashes))
 	all := make([]group, len(r.hashes))
 	for i := range r.hashes {
@@ -28,7 +28,7 @@ func (r *reader) finish(rule int) {
 		case r.known[i] >= 0 && r.mem != nil && !f.Whole:
 			*m = r.mem.items[r.known[i]]
 		}
-		m.hash = r.hashes[i]
+		m.hash, m.size, m.cost = r.hashes[i], r.lay.items[i].end-r.lay.items[i].start, r.lay.costs[i]
 		if !m.known {
 			continue
 		}

@@ -17,6 +17,12 @@ type span struct{ start, end int }
 
 func (s span) of(b []byte) []byte { return b[s.start:s.end] }
 
+// cost is what a part of a document adds to the sums that are limited.
+type cost struct {
+	elements int
+	spaces   int // namespaces in scope, summed over the elements
+}
+
 // layout says where a well-formed feed has what.
 type layout struct {
 	root    span   // the start tag of the root
@@ -24,6 +30,7 @@ type layout struct {
 	body    span   // the channel's content
 	head    []span // elements beside the items that have a lasting meaning
 	items   []span
+	costs   []cost // of the items
 	ttl     span   // content of the channel's ttl
 	patches []int  // bytes of attribute names to overwrite, so that gofeed does not see them
 	bases   bool   // there is an xml:base

@@ -10,6 +10,7 @@ import (
 // memory is what is kept of a document to read only what is new in the next: see Feed.Memory.
 type memory struct {
 	rule                         int
+	plain                        bool   // the document was read as it came, without repair
 	head                         uint64 // hash of all that stands outside the items
 	title, site, image, language string
 	interval                     time.Duration // without ttl, which is read anew
@@ -21,6 +22,8 @@ type memory struct {
 // remembered is an item of the last document, the losers of repeated ids included.
 type remembered struct {
 	hash   uint64
+	size   int    // in bytes
+	cost   cost   // to the limits of structure
 	base   string // its key under ruleID
 	key    string
 	shared bool // another item of the document, of other bytes, had the same key
@@ -34,7 +37,7 @@ const memoryFormat = 1
 func (m *memory) pack() []byte {
 	b := make([]byte, 9, 64+len(m.items)*48)
 	b[0] = memoryFormat
-	b = binary.AppendUvarint(b, uint64(m.rule))
+	b = binary.AppendUvarint(b, uint64(m.rule)<<1|bit(m.plain))
 	b = binary.LittleEndian.AppendUint64(b, m.head)
 	for _, s := range []string{m.title, m.site, m.image, m.language} {
 		b = appendString(b, s)
@@ -45,26 +48,24 @@ func (m *memory) pack() []byte {
 	for i := range m.items {
 		it := &m.items[i]
 		b = binary.LittleEndian.AppendUint64(b, it.hash)
-		flags := byte(0)
-		if it.shared {
-			flags |= 1
-		}
-		if it.known {
-			flags |= 2
-		}
-		if it.key != it.base {
-			flags |= 4
-		}
-		if it.again {
-			flags |= 8
-		}
-		b = appendString(append(b, flags), it.base)
+		b = binary.AppendUvarint(b, uint64(it.size))
+		b = binary.AppendUvarint(b, uint64(it.cost.elements))
+		b = binary.AppendUvarint(b, uint64(it.cost.spaces))
+		flags := bit(it.shared) | bit(it.known)<<1 | bit(it.key != it.base)<<2 | bit(it.again)<<3
+		b = appendString(append(b, byte(flags)), it.base)
 		if flags&4 != 0 {
 			b = appendString(b, it.key)
 		}
 	}
 	binary.LittleEndian.PutUint64(b[1:], xxhash.Sum64(b[9:]))
 	return b
+}
+
+func bit(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func appendString(b []byte, s string) []byte {
@@ -77,7 +78,8 @@ func unpack(b []byte) *memory {
 		return nil
 	}
 	r := unpacker{b: b[9:], s: string(b[9:])}
-	m := &memory{rule: int(r.number()), head: r.fixed()}
+	rule := r.number()
+	m := &memory{rule: int(rule >> 1), plain: rule&1 == 1, head: r.fixed()}
 	m.title, m.site, m.image, m.language = r.text(), r.text(), r.text(), r.text()
 	m.interval = time.Duration(r.number()) * time.Second
 	m.hours, m.days = r.number(), r.number()
@@ -88,7 +90,8 @@ func unpack(b []byte) *memory {
 	m.items = make([]remembered, n)
 	for i := range m.items {
 		it := &m.items[i]
-		it.hash = r.fixed()
+		it.hash, it.size = r.fixed(), r.small()
+		it.cost = cost{r.small(), r.small()}
 		flags := r.flags()
 		if it.shared, it.known = flags&1 != 0, flags&2 != 0; it.shared {
 			m.shared++
@@ -127,6 +130,16 @@ func (r *unpacker) number() uint64 {
 	}
 	r.take(n)
 	return v
+}
+
+// small is a number that a size or a count can be.
+func (r *unpacker) small() int {
+	v := r.number()
+	if v > 1<<31-1 {
+		r.bad = true
+		return 0
+	}
+	return int(v)
 }
 
 func (r *unpacker) fixed() uint64 {

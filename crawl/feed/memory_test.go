@@ -11,9 +11,9 @@ import (
 
 func TestMemoryRoundTrip(t *testing.T) {
 	m := &memory{
-		rule: 5, head: 1 << 63, title: "T", site: "https://h/", image: "i", language: "de", interval: 2 * time.Hour, hours: 1<<23 | 1, days: 64, shared: 1,
+		rule: 5, plain: true, head: 1 << 63, title: "T", site: "https://h/", image: "i", language: "de", interval: 2 * time.Hour, hours: 1<<23 | 1, days: 64, shared: 1,
 		items: []remembered{
-			{hash: 1, base: "a", key: "a", known: true},
+			{hash: 1, size: 1000, cost: cost{elements: 7, spaces: 42}, base: "a", key: "a", known: true},
 			{hash: 1 << 40, base: "b", key: "b#1", known: true, shared: true, again: true},
 			{hash: 3},
 		},

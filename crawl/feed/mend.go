@@ -14,7 +14,7 @@ type mender struct {
 	out      []byte
 	open     []openElement
 	ends     map[string]int // where the next of each closing mark stands: see find
-	finished bool // the document has its root's end tag
+	finished bool           // the document has its root's end tag
 	cutOff   bool
 	channel  bool // a channel was closed
 }

@@ -1,0 +1,104 @@
+package feed
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// prepare makes the document one that the scanner accepts: characters, root, markup.
+func (r *reader) prepare() error {
+	text, ascii, warning := decode(r.d.Body, r.d.ContentType)
+	r.warn(warning)
+	if err := r.begin(text); err != nil {
+		return err
+	}
+	changed := false
+	if r.b, changed = scrub(r.b, ascii); changed {
+		r.warn("characters that XML does not allow were removed")
+	}
+	if r.format == typeJSON {
+		return r.cutJSON()
+	}
+	if err := r.fixRoot(); err != nil {
+		return err
+	}
+	lay, odd, err := cut(r.b, r.format, nil)
+	if err == nil && odd != "" {
+		r.repair(lay, odd)
+		lay, odd, err = cut(r.b, r.format, nil)
+	}
+	switch {
+	case err != nil:
+		return err
+	case odd != "" && !r.feed.Partial:
+		return fail(KindParse, "broken markup that cannot be mended: %s", odd)
+	case r.feed.Partial && len(lay.items) == 0:
+		return fail(KindTruncated, "the document is cut off before the end of the first item")
+	}
+	r.lay = lay
+	r.plain = samePart(r.d.Body, r.b)
+	return nil
+}
+
+// begin finds the root of a text and goes there.
+func (r *reader) begin(text []byte) error {
+	format, start, err := findRoot(text)
+	if err != nil {
+		return err
+	}
+	if start > 0 && skipProlog(text, 0) < start {
+		r.warn("something before the feed was left out")
+	}
+	r.format, r.b = format, text[start:]
+	r.feed.Type = format
+	return nil
+}
+
+// samePart reports whether b is the end of body itself, not a copy.
+func samePart(body, b []byte) bool {
+	return len(b) > 0 && len(b) <= len(body) && &b[0] == &body[len(body)-len(b)]
+}
+
+// repair makes a document well-formed: what is so as far as it goes gets its missing end tags, all else is mended.
+func (r *reader) repair(lay *layout, odd string) {
+	name := elementName(r.b, 0)
+	if lay.missing != nil && !hasEnd(r.b, name) {
+		r.b = slices.Concat(r.b[:lay.whole], lay.missing)
+		// A channel that was closed has all its items, but for those of RDF, which stand behind it.
+		r.feed.Partial = r.format != typeRSS || lay.body.end == 0
+	} else {
+		r.b, r.feed.Partial = mend(r.b, r.format)
+	}
+	if r.feed.Partial {
+		r.warn("the document is cut off")
+	} else {
+		r.warn("broken markup was mended: " + odd)
+	}
+}
+
+func (r *reader) cutJSON() error {
+	lay, odd, err := cutJSON(r.b, nil)
+	if err != nil {
+		return err
+	}
+	version, items := "", len(lay.items) > 0
+	for _, m := range lay.head {
+		if key, value, ok := bytes.Cut(m.of(r.b), []byte(":")); ok && bytes.Equal(bytes.TrimSpace(key), []byte(`"version"`)) {
+			version = string(value)
+		}
+	}
+	if !strings.Contains(version, "jsonfeed.org") && !(items && version != "") {
+		return fail(KindNotAFeed, "not a feed but a JSON document without the version of a JSON Feed")
+	}
+	if odd != "" {
+		if len(lay.items) == 0 {
+			return fail(KindTruncated, "the document is cut off before the end of the first item")
+		}
+		r.feed.Partial = true
+		r.warn("the document is cut off")
+	}
+	r.lay = lay
+	r.plain = samePart(r.d.Body, r.b)
+	return nil
+}
