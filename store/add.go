@@ -15,7 +15,7 @@ type NewFeed struct {
 	Settings FeedSettings
 }
 
-// Added says what became of one NewFeed, in the same order. Existing is the feed already there, when New is false.
+// Added says what became of one NewFeed, in the same order. When New is false, ID is the feed that was already there.
 type Added struct {
 	ID       int64
 	New      bool

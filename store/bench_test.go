@@ -77,7 +77,7 @@ func hashesOf(items []Item) []byte {
 // older ones, with little text.
 func fill(b *testing.B, s *Store, feeds, items int, now time.Time) []int64 {
 	b.Helper()
-	history := number10(os.Getenv("CRAWL_BENCH_HISTORY"), 0)
+	history := envNumber(os.Getenv("CRAWL_BENCH_HISTORY"), 0)
 	ids := addFeeds(b, s, feeds, "bench")
 	for rest := ids; len(rest) > 0; {
 		n := min(len(rest), chunk)
@@ -317,9 +317,9 @@ func BenchmarkLists(b *testing.B) {
 }
 
 // benchFeeds is the number of feeds that are stored: $CRAWL_BENCH_FEEDS, or 10,000.
-func benchFeeds() int { return number10(os.Getenv("CRAWL_BENCH_FEEDS"), 10_000) }
+func benchFeeds() int { return envNumber(os.Getenv("CRAWL_BENCH_FEEDS"), 10_000) }
 
-func number10(s string, otherwise int) int {
+func envNumber(s string, otherwise int) int {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n
 	}

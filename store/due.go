@@ -20,7 +20,6 @@ type Due struct {
 	Now      time.Time
 	Grace    time.Duration // 5 min; never applied to Retry-After
 	Force    bool          // ignore next_fetch_at and fetched_hour; never a Retry-After still running
-	ForcedAt time.Time     // with Force: feeds attempted at or after this are done
 	OnlyNew  bool          // only feeds whose next_fetch_at is NULL (extending a snapshot); also with Force
 	Host     string        // ours: a lease of ours from another boot is void; "" with Claim: that of the Lease's owner
 	Boot     string
@@ -30,21 +29,17 @@ type Due struct {
 // due is the one condition by which Candidates and Claim choose. Its parameters are those of Due.arguments.
 //
 // A last_attempt_at in the future means that the clock went back (rule T11): such a feed is due, unless it was fetched in this
-// very hour. A claim of a forced run writes no earlier last_attempt_at than ForcedAt rounded up to the second, so that
-// "attempted before ForcedAt" is exact although times are whole seconds.
+// very hour.
 const due = `
 	    status = 'active'
 	AND (retry_after_until IS NULL OR retry_after_until <= ?2)
-	AND (lease_owner IS NULL OR lease_until IS NULL OR lease_until <= ?2 OR lease_until > ?9
-	     OR (lease_boot IS NOT ?8 AND substr(lease_owner, 1, length(?7)) = ?7))
-	AND (NOT ?6 OR next_fetch_at IS NULL)
-	AND CASE
-	    WHEN ?4 THEN ?5 IS NULL OR last_attempt_at IS NULL OR last_attempt_at < ?5 OR last_attempt_at > max(?2, ?5)
-	    ELSE next_fetch_at IS NULL
-	         OR (fetched_hour IS NOT ?1 AND (next_fetch_at <= ?3 OR last_attempt_at > ?2))
-	    END`
+	AND (lease_owner IS NULL OR lease_until IS NULL OR lease_until <= ?2 OR lease_until > ?8
+	     OR (lease_boot IS NOT ?7 AND substr(lease_owner, 1, length(?6)) = ?6))
+	AND (NOT ?5 OR next_fetch_at IS NULL)
+	AND (?4 OR next_fetch_at IS NULL
+	     OR (fetched_hour IS NOT ?1 AND (next_fetch_at <= ?3 OR last_attempt_at > ?2)))`
 
-// arguments are ?1 to ?9 of due.
+// arguments are ?1 to ?8 of due.
 func (d Due) arguments() []driver.Value {
 	maxLease := d.MaxLease
 	if maxLease <= 0 {
@@ -55,7 +50,6 @@ func (d Due) arguments() []driver.Value {
 		stamp(d.Now),
 		stamp(d.Now.Add(d.Grace)),
 		truth(d.Force),
-		stampUp(d.ForcedAt),
 		truth(d.OnlyNew),
 		d.ours(),
 		text(d.Boot),
@@ -73,12 +67,12 @@ func (d Due) ours() driver.Value {
 
 // Candidates lists a category's feeds that are active, due and not leased, oldest last_attempt_at first, never tried first of all.
 func (s *Store) Candidates(ctx context.Context, category int64, d Due) ([]Candidate, error) {
-	return s.candidates(ctx, "category_id = ?10", d, category)
+	return s.candidates(ctx, "category_id = ?9", d, category)
 }
 
 // CandidatesByID is the same for given feeds, whatever their category.
 func (s *Store) CandidatesByID(ctx context.Context, ids []int64, d Due) ([]Candidate, error) {
-	return s.candidates(ctx, "id IN (SELECT value FROM json_each(?10))", d, idList(ids))
+	return s.candidates(ctx, "id IN (SELECT value FROM json_each(?9))", d, idList(ids))
 }
 
 func (s *Store) candidates(ctx context.Context, which string, d Due, arg driver.Value) (found []Candidate, err error) {

@@ -51,13 +51,13 @@ type Claim struct {
 // sees it taken. previous_attempt_at is there because RETURNING gives new values only.
 const claim = `
 	UPDATE feeds
-	SET lease_owner = ?11,
-	    lease_boot = ?12,
-	    lease_until = ?13,
+	SET lease_owner = ?10,
+	    lease_boot = ?11,
+	    lease_until = ?12,
 	    lease_token = lease_token + 1,
 	    previous_attempt_at = last_attempt_at,
-	    last_attempt_at = ?14
-	WHERE id IN (SELECT value FROM json_each(?10))
+	    last_attempt_at = ?13
+	WHERE id IN (SELECT value FROM json_each(?9))
 	  AND ` + due + `
 	RETURNING id,
 	          category_id,
@@ -98,11 +98,7 @@ func (s *Store) Claim(ctx context.Context, ids []int64, l Lease, d Due) (claims 
 	if d.Host == "" {
 		d.Host, _, _ = strings.Cut(l.Owner, "/")
 	}
-	attempt := d.Now
-	if forced := roundUp(d.ForcedAt); d.Force && attempt.Before(forced) {
-		attempt = forced
-	}
-	args := append(d.arguments(), idList(ids), l.Owner, text(l.Boot), stampUp(l.Until), stamp(attempt))
+	args := append(d.arguments(), idList(ids), l.Owner, text(l.Boot), stampUp(l.Until), stamp(d.Now))
 	err = s.update(ctx, func(t *tx) error {
 		claims = make([]Claim, 0, len(ids))
 		return t.query(claim, func(r row) error {

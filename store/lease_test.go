@@ -19,11 +19,11 @@ func set(t testing.TB, s *Store, assignments string) {
 	}
 }
 
-// dueTest is a state of a feed at 10:40, and whether it may be fetched: in an ordinary run, a forced one, one that was forced at
-// 10:35, and one that takes new feeds only.
+// dueTest is a state of a feed at 10:40, and whether it may be fetched: in an ordinary run, a forced one, and one that takes new
+// feeds only.
 type dueTest struct {
-	name, state                    string
-	due, forced, forcedAt, onlyNew bool
+	name, state          string
+	due, forced, onlyNew bool
 }
 
 func dueTests() []dueTest {
@@ -32,7 +32,6 @@ func dueTests() []dueTest {
 		soon     = "'2026-11-30T10:44:00Z'" // within the grace
 		later    = "'2026-11-30T10:50:00Z'"
 		far      = "'2026-11-30T12:00:00Z'" // beyond any lease
-		before   = "'2026-11-30T10:30:00Z'"
 		thisHour = "'2026-11-30T10:30:00Z'"
 		lastHour = "'2026-11-30T09:30:00Z'"
 	)
@@ -40,35 +39,31 @@ func dueTests() []dueTest {
 		return "lease_owner = " + owner + ", lease_boot = " + boot + ", lease_until = " + until
 	}
 	return []dueTest{
-		{"new", "next_fetch_at = NULL", true, true, true, true},
-		{"now", "next_fetch_at = " + now, true, true, true, false},
-		{"within the grace", "next_fetch_at = " + soon, true, true, true, false},
-		{"later", "next_fetch_at = " + later, false, true, true, false},
-		{"stopped", "status = 'stopped'", false, false, false, false},
-		{"fetched this hour", "next_fetch_at = " + now + ", fetched_hour = " + thisHour, false, true, true, false},
-		{"fetched this hour, then resumed", "next_fetch_at = NULL, fetched_hour = " + thisHour, true, true, true, true},
-		{"fetched last hour", "next_fetch_at = " + now + ", fetched_hour = " + lastHour, true, true, true, false},
-		{"Retry-After is over", "retry_after_until = " + now, true, true, true, true},
-		{"Retry-After runs, no grace", "retry_after_until = " + soon, false, false, false, false},
-		{"leased", leased("'other/1'", "'boot'", later), false, false, false, false},
-		{"leased by us", leased("'host/1'", "'boot'", later), false, false, false, false},
-		{"lease has lapsed", leased("'other/1'", "'boot'", now), true, true, true, true},
-		{"our lease of another boot", leased("'host/1'", "'before'", later), true, true, true, true},
-		{"our lease of an unknown boot", leased("'host/1'", "NULL", later), true, true, true, true},
-		{"a stranger's lease of another boot", leased("'hostess/1'", "'before'", later), false, false, false, false},
-		{"lease from the future", leased("'other/1'", "'boot'", far), true, true, true, true},
-		{"the clock went back", "last_attempt_at = " + later + ", next_fetch_at = " + far, true, true, true, false},
-		{"the clock went back within the hour", "last_attempt_at = " + later + ", next_fetch_at = " + far + ", fetched_hour = " + thisHour, false, true, true, false},
-		{"attempted before the forced start", "last_attempt_at = " + before + ", next_fetch_at = " + later, false, true, true, false},
-		{"attempted after the forced start", "last_attempt_at = '2026-11-30T10:36:00Z', next_fetch_at = " + later, false, true, false, false},
-		{"attempted at the forced start", "last_attempt_at = '2026-11-30T10:35:00Z', next_fetch_at = " + later, false, true, false, false},
+		{"new", "next_fetch_at = NULL", true, true, true},
+		{"now", "next_fetch_at = " + now, true, true, false},
+		{"within the grace", "next_fetch_at = " + soon, true, true, false},
+		{"later", "next_fetch_at = " + later, false, true, false},
+		{"stopped", "status = 'stopped'", false, false, false},
+		{"fetched this hour", "next_fetch_at = " + now + ", fetched_hour = " + thisHour, false, true, false},
+		{"fetched this hour, then resumed", "next_fetch_at = NULL, fetched_hour = " + thisHour, true, true, true},
+		{"fetched last hour", "next_fetch_at = " + now + ", fetched_hour = " + lastHour, true, true, false},
+		{"Retry-After is over", "retry_after_until = " + now, true, true, true},
+		{"Retry-After runs, no grace", "retry_after_until = " + soon, false, false, false},
+		{"leased", leased("'other/1'", "'boot'", later), false, false, false},
+		{"leased by us", leased("'host/1'", "'boot'", later), false, false, false},
+		{"lease has lapsed", leased("'other/1'", "'boot'", now), true, true, true},
+		{"our lease of another boot", leased("'host/1'", "'before'", later), true, true, true},
+		{"our lease of an unknown boot", leased("'host/1'", "NULL", later), true, true, true},
+		{"a stranger's lease of another boot", leased("'hostess/1'", "'before'", later), false, false, false},
+		{"lease from the future", leased("'other/1'", "'boot'", far), true, true, true},
+		{"the clock went back", "last_attempt_at = " + later + ", next_fetch_at = " + far, true, true, false},
+		{"the clock went back within the hour", "last_attempt_at = " + later + ", next_fetch_at = " + far + ", fetched_hour = " + thisHour, false, true, false},
 	}
 }
 
 // Candidates and Claim choose by one condition.
 func TestDue(t *testing.T) {
 	at := time.Date(2026, 11, 30, 10, 40, 0, 0, time.UTC)
-	forced := at.Add(-5 * time.Minute)
 	for _, test := range dueTests() {
 		base := dueAt(at)
 		for name, c := range map[string]struct {
@@ -77,7 +72,6 @@ func TestDue(t *testing.T) {
 		}{
 			"plain":            {test.due, func(*Due) {}},
 			"forced":           {test.forced, func(d *Due) { d.Force = true }},
-			"forced at":        {test.forcedAt, func(d *Due) { d.Force, d.ForcedAt = true, forced }},
 			"only new":         {test.onlyNew, func(d *Due) { d.OnlyNew = true }},
 			"only new, forced": {test.onlyNew, func(d *Due) { d.OnlyNew, d.Force = true, true }},
 		} {
@@ -189,27 +183,6 @@ func TestFailureKeepsWhatADocumentSaid(t *testing.T) {
 	t1 := t0.Add(time.Hour)
 	merge1(t, s, t1, notModified(claimOne(t, s, t1, id), t1))
 	want(t, "feed", dump(t, s, "SELECT image_url, language FROM feeds"), "i|de")
-}
-
-// Times are whole seconds, yet "attempted before the forced start" is exact: a feed tried in the same second just before it is
-// taken, and one that the forced run itself has taken is not taken again.
-func TestForcedWithinASecond(t *testing.T) {
-	s := newStore(t)
-	id := addFeeds(t, s, 1, "c")[0]
-	at := t0.Add(100 * time.Millisecond)
-	merge1(t, s, at, success(claimOne(t, s, at, id), at))
-	d := dueAt(t0.Add(600 * time.Millisecond))
-	d.Force, d.ForcedAt = true, t0.Add(500*time.Millisecond)
-	for _, wanted := range []int{1, 0} {
-		claims, err := s.Claim(context.Background(), []int64{id}, Lease{owner, "boot", t0}, d)
-		if err != nil || len(claims) != wanted {
-			t.Fatalf("%d claims, %v, want %d", len(claims), err, wanted)
-		}
-		if wanted == 1 {
-			merge1(t, s, t0, success(claims[0], t0))
-		}
-		d.Now = d.Now.Add(300 * time.Millisecond)
-	}
 }
 
 func TestRenewGiveBackReleaseClear(t *testing.T) {

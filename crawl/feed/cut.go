@@ -1,15 +1,20 @@
 package feed
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // frame is an open element.
 type frame struct {
-	name   span
-	colon  int // index of the first colon of the name, 0 if it has no prefix
-	start  int
-	spaces int // namespaces in scope
-	pieces int // pieces of text so far
-	level  level
+	name    span
+	content int // index behind the start tag
+	colon   int // index of the first colon of the name, 0 if it has no prefix
+	start   int
+	spaces  int // namespaces in scope
+	pieces  int // pieces of text so far
+	level   level
+	parent  bool // it has children
 }
 
 // level says what an open element is to the scanner.
@@ -35,6 +40,8 @@ type scanner struct {
 	total    cost
 	atItem   cost    // total where the present item began
 	known    *known  // nil: nothing is
+	texts    [2]int  // how many summaries and contents the present item has had
+	encoded  bool    // the prefix "content" has its usual meaning
 	stack    []frame // the open elements; stack[0] stands for the document
 }
 
@@ -132,8 +139,10 @@ func (s *scanner) startTag(i int) int {
 			s.enter(&f, span{f.start, i})
 		case item:
 			s.atItem = cost{s.total.elements - 1, s.total.spaces - f.spaces}
+			s.texts = [2]int{}
 		}
 	}
+	f.content, parent.parent = i, true
 	s.stack = append(s.stack, f)
 	if empty {
 		s.close(i, i)
@@ -319,6 +328,7 @@ func (s *scanner) enter(f *frame, tag span) {
 		if bytes.HasPrefix(name, []byte("xmlns:")) && nativeSpace(s.format, value) {
 			s.prefixes = append(s.prefixes, name[6:])
 		}
+		s.encoded = s.encoded || string(name) == "xmlns:content" && string(value) == "http://purl.org/rss/1.0/modules/content/"
 	})
 }
 
@@ -350,8 +360,11 @@ func (s *scanner) endTag(i int) int {
 func (s *scanner) close(start, end int) {
 	f := &s.stack[len(s.stack)-1]
 	s.stack = s.stack[:len(s.stack)-1]
-	if s.stack[len(s.stack)-1].level == container {
+	switch s.stack[len(s.stack)-1].level {
+	case container:
 		s.layout.whole = end
+	case item:
+		s.child(f, start)
 	}
 	switch f.level {
 	case item:
@@ -364,6 +377,33 @@ func (s *scanner) close(start, end int) {
 		if len(s.stack) == 2 {
 			s.layout.body.end = start
 		}
+	}
+}
+
+// child notes a closed child of an item if it is a long text. An item that has two of a kind keeps both for gofeed, which
+// knows which of them counts.
+func (s *scanner) child(f *frame, contentEnd int) {
+	kind := 0
+	switch name := f.name.of(s.b); {
+	case s.format == typeAtom && string(name) == "content", string(name) == "content:encoded" && s.encoded && s.format != typeAtom:
+		kind = 1
+	case s.format == typeAtom && string(name) == "summary", string(name) == "description" && s.format != typeAtom:
+	default:
+		return
+	}
+	parent := &s.stack[len(s.stack)-1]
+	texts := s.layout.texts
+	if s.texts[kind]++; s.texts[kind] > 1 {
+		for n := len(texts) - 1; n >= 0 && texts[n].start > parent.start; n-- {
+			if texts[n].content == (kind == 1) {
+				s.layout.texts = slices.Delete(texts, n, n+1)
+				return
+			}
+		}
+		return
+	}
+	if !f.parent && contentEnd-f.content >= minText && f.spaces == parent.spaces {
+		s.layout.texts = append(texts, text{span{f.content, contentEnd}, kind == 1})
 	}
 }
 
@@ -410,7 +450,7 @@ func (s *scanner) piece() {
 func (s *scanner) beside(f *frame, whole span, contentEnd int) {
 	switch string(bytes.ToLower(s.localName(f))) {
 	case "ttl":
-		s.layout.ttl = span{bytes.IndexByte(s.b[f.start:], '>') + f.start + 1, contentEnd}
+		s.layout.ttl = span{f.content, contentEnd}
 	case "lastbuilddate", "pubdate", "updated", "modified", "date", "generator", "items", "totalresults":
 	default:
 		s.layout.head = append(s.layout.head, whole)

@@ -10,7 +10,8 @@ import (
 // default namespace that would make it take every element for an extension).
 const patch = 'q'
 
-// document builds what gofeed is given: all that stands outside the items, and the items that keep wants.
+// document builds what gofeed is given: all that stands outside the items, and the items that keep wants, without their
+// long texts.
 func (r *reader) document(keep func(i int) bool) []byte {
 	if r.format == typeJSON {
 		return r.jsonDocument(keep)
@@ -28,8 +29,17 @@ func (r *reader) document(keep func(i int) bool) []byte {
 		}
 		from = to
 	}
+	texts := lay.texts
 	for i, it := range lay.items {
-		if !keep(i) {
+		kept := keep(i)
+		for len(texts) > 0 && texts[0].start < it.end {
+			if kept {
+				put(texts[0].start)
+				from = texts[0].end
+			}
+			texts = texts[1:]
+		}
+		if !kept {
 			put(it.start)
 			from = it.end
 		}

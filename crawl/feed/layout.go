@@ -23,6 +23,15 @@ type cost struct {
 	spaces   int // namespaces in scope, summed over the elements
 }
 
+// text is the content of a child of an item, without elements in it, that gofeed need not see: nothing is done with it but
+// to decode its references, and it is most of what a feed weighs.
+type text struct {
+	span
+	content bool // it is the item's content, else its summary
+}
+
+const minText = 128 // bytes from which on a text is kept from gofeed
+
 // layout says where a well-formed feed has what.
 type layout struct {
 	root    span   // the start tag of the root
@@ -31,6 +40,7 @@ type layout struct {
 	head    []span // elements beside the items that have a lasting meaning
 	items   []span
 	costs   []cost // of the items
+	texts   []text // long texts of the items, in order
 	ttl     span   // content of the channel's ttl
 	patches []int  // bytes of attribute names to overwrite, so that gofeed does not see them
 	bases   bool   // there is an xml:base

@@ -42,6 +42,7 @@ func xmlBase(base string, tag []byte) string {
 
 // item makes number i of the document's items of what gofeed read.
 func (r *reader) item(i int, e *entry) *Item {
+	r.longTexts(i, e)
 	base := r.base(i, e)
 	it := &Item{
 		GUID:        clip(clean(strings.TrimSpace(e.id)), maxGUID),
@@ -73,6 +74,21 @@ func (r *reader) item(i int, e *entry) *Item {
 	}
 	it.Hash = it.hash()
 	return it
+}
+
+// longTexts gives an item the texts that were kept from gofeed.
+func (r *reader) longTexts(i int, e *entry) {
+	it, texts := r.lay.items[i], r.lay.texts
+	n, _ := slices.BinarySearchFunc(texts, it.start, func(t text, start int) int { return t.start - start })
+	for ; n < len(texts) && texts[n].start < it.end; n++ {
+		if s := unescape(texts[n].of(r.b)); s == "" {
+			continue
+		} else if texts[n].content {
+			e.content = s
+		} else {
+			e.summary = s
+		}
+	}
 }
 
 // base reads from the bytes of an item what gofeed does not give (rdf:about, an id as it was written, the type of a

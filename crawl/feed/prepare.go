@@ -3,7 +3,6 @@ package feed
 import (
 	"bytes"
 	"slices"
-	"strings"
 )
 
 // prepare makes the document one that the scanner accepts: characters, root, markup.
@@ -82,13 +81,7 @@ func (r *reader) cutJSON() error {
 	if err != nil {
 		return err
 	}
-	version, items := "", len(lay.items) > 0
-	for _, m := range lay.head {
-		if key, value, ok := bytes.Cut(m.of(r.b), []byte(":")); ok && bytes.Equal(bytes.TrimSpace(key), []byte(`"version"`)) {
-			version = string(value)
-		}
-	}
-	if !strings.Contains(version, "jsonfeed.org") && !(items && version != "") {
+	if !isJSONFeed(r.b, lay) {
 		return fail(KindNotAFeed, "not a feed but a JSON document without the version of a JSON Feed")
 	}
 	if odd != "" {
@@ -101,4 +94,16 @@ func (r *reader) cutJSON() error {
 	r.lay = lay
 	r.plain = samePart(r.d.Body, r.b)
 	return nil
+}
+
+// isJSONFeed reports whether a JSON document says of itself that it is one, by the address that its version is (JSON Feed
+// 1.1, "Top-level"); any version will do if there are items.
+func isJSONFeed(b []byte, lay *layout) bool {
+	for _, m := range lay.head {
+		key, version, _ := bytes.Cut(m.of(b), []byte(":"))
+		if string(bytes.TrimSpace(key)) == `"version"` {
+			return bytes.Contains(version, []byte("jsonfeed.org")) || len(lay.items) > 0
+		}
+	}
+	return false
 }

@@ -31,7 +31,7 @@ func (r *reader) glance(m *memory) bool {
 	} else {
 		r.lay, odd, err = cut(r.b, r.format, k)
 	}
-	if odd != "" || err != nil || r.headHash() != m.head || !r.cleanOutside(k, body) {
+	if odd != "" || err != nil || r.headHash() != m.head || !r.cleanOutside(k, body) || r.format == typeJSON && !isJSONFeed(r.b, r.lay) {
 		return false
 	}
 	r.feed.Count = len(r.lay.items)
