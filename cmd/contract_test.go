@@ -60,7 +60,7 @@ func keysOf(t testing.TB, text string) string {
 	return strings.Join(keys, " ")
 }
 
-// The keys of the JSON that the program prints are a contract (CLI.md, "JSON"): none may go or change its name.
+// The keys of the JSON that the program prints are a contract: none may go or change its name.
 func TestJSONContract(t *testing.T) {
 	c := newCrawler(t)
 	const ran = "bytes categories categories.done categories.left categories.skipped " +

@@ -21,6 +21,7 @@ type collector struct {
 	s        *session
 	outage   outage[*finished]
 	batch    []store.Entry
+	weight   int64       // of the batch in the room
 	complete []*category // to be closed with the next merge
 	dirty    []*category // with lines that are not synced
 	giveBack []store.Claim
@@ -52,6 +53,7 @@ func (c *collector) run(ctx context.Context) error {
 		if err != nil && failed == nil {
 			failed = err
 			c.p.stop(err)
+			c.lighten()
 		}
 	}
 	for {
@@ -77,7 +79,7 @@ func (c *collector) run(ctx context.Context) error {
 }
 
 func (c *collector) worthMerging() bool {
-	if len(c.batch) >= mergeChunk {
+	if len(c.batch) >= mergeChunk || c.weight >= mergeWeight {
 		return true
 	}
 	return (len(c.batch) > 0 || len(c.complete) > 0) && c.s.cfg.Now().Sub(c.since).Abs() >= mergeEvery
@@ -136,6 +138,8 @@ func (c *collector) leaveOut(f *finished) error {
 
 // abandon keeps a task's lease to be given back; its category stays open.
 func (c *collector) abandon(f *finished) {
+	c.p.room.leave(f.weight)
+	f.weight, f.result, f.data = 0, store.Result{}, nil
 	f.task.cat.open++
 	c.s.sum.Feeds.Left++
 	c.left = append(c.left, f)
@@ -152,6 +156,7 @@ func (c *collector) accept(f *finished) error {
 	c.tally(f)
 	err := c.write(f.task.cat, state.Line{Feed: f.claim.ID, URL: f.claim.URL, Token: f.claim.Token, Data: f.data})
 	c.batch = append(c.batch, store.Entry{FeedID: f.claim.ID, URL: f.claim.URL, Token: f.claim.Token, Result: f.result})
+	c.weight += f.weight
 	return err
 }
 
@@ -233,8 +238,7 @@ func (c *collector) merge() error {
 	if err != nil {
 		return fmt.Errorf("merge %d feeds: %w", len(c.batch), err)
 	}
-	clear(c.batch)
-	c.batch = c.batch[:0]
+	c.lighten()
 	n := &c.s.sum
 	n.Items.New += m.New
 	n.Items.Updated += m.Updated
@@ -243,6 +247,13 @@ func (c *collector) merge() error {
 	c.s.logFailed(m)
 	c.s.beat.step("merge", c.done, c.total, c.s.cfg.Now())
 	return nil
+}
+
+// lighten empties the batch and makes place in the room.
+func (c *collector) lighten() {
+	c.p.room.leave(c.weight)
+	clear(c.batch)
+	c.batch, c.weight = c.batch[:0], 0
 }
 
 // end settles what was held back, closes what can be closed, and gives back the leases of what has no outcome. It returns why the
@@ -277,7 +288,10 @@ func (c *collector) end(ctx context.Context, failed error) error {
 		}
 		failed = errors.Join(failed, cat.leave())
 	}
-	return errors.Join(failed, cause, c.letGo())
+	if err := errors.Join(failed, c.letGo()); err != nil {
+		return err // an error of ours says more than why the run would have ended
+	}
+	return cause
 }
 
 // closeLeft ends the hour for categories that the half-check could not finish: what has no outcome is noted as left.

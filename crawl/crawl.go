@@ -73,7 +73,7 @@ const (
 	Running    = "running"
 )
 
-// Summary is what an invocation did; its JSON is `run --json` (CLI.md).
+// Summary is what an invocation did; its JSON is `run --json`.
 type Summary struct {
 	Run     *int64    `json:"run"`
 	Kind    string    `json:"kind"`

@@ -14,7 +14,7 @@ import (
 
 const (
 	// redirectSightings and redirectAge are how often and for how long a permanent redirect must have been seen before the
-	// stored URL follows it: Wi-Fi portals answer 301 too (HTTP.md R4).
+	// stored URL follows it: Wi-Fi portals answer 301 too (rule R4).
 	redirectSightings = 5
 	redirectAge       = 48 * time.Hour
 	// maxError bounds the text of last_error and last_warning, in bytes.
@@ -27,7 +27,7 @@ type observation struct {
 	resp  *fetch.Response // nil if there was no whole answer
 	err   error           // of the fetch, or of the reading
 	doc   *feed.Feed      // nil for 304, the same body, and what could not be read
-	same  bool            // the body is byte for byte the last one
+	last  []string        // the keys of the last document; only for a ranked feed that did not send a whole new one
 	body  int64           // hash of the body
 	at    time.Time       // when it ended
 	hour  time.Time
@@ -77,11 +77,12 @@ func succeed(o *observation, f *store.FeedState) {
 	follow(o, f)
 }
 
-// unchanged is a 304 or the same body. A 304 overwrites only the validators that it carries (HTTP.md C5); a 200 with the same
+// unchanged is a 304 or the same body. A 304 overwrites only the validators that it carries (rule C5); a 200 with the same
 // body replaces both (C3, C4).
 func (s Settings) unchanged(o *observation, r *store.Result) {
 	f := &r.Feed
 	succeed(o, f)
+	r.Keys = o.last
 	if o.resp.Status == http.StatusNotModified {
 		if o.resp.ETag != "" {
 			f.ETag = o.resp.ETag
@@ -106,7 +107,7 @@ func takeValidators(o *observation, f *store.FeedState) {
 }
 
 // read is a document with items to store. One that did not arrive whole keeps its complete items and changes nothing
-// else: its validators would hide the rest for ever (HTTP.md C8).
+// else: its validators would hide the rest for ever (rule C8).
 func (s Settings) read(o *observation, r *store.Result) {
 	f, d := &r.Feed, o.doc
 	succeed(o, f)
@@ -115,6 +116,7 @@ func (s Settings) read(o *observation, r *store.Result) {
 	f.Title, f.SiteURL, f.ImageURL, f.Language = d.Title, d.SiteURL, d.ImageURL, d.Language
 	f.Schedule = packHints(d.Hints)
 	r.Items = itemsOf(d.Items)
+	r.Keys = o.last
 	cut := o.resp.Truncated != ""
 	if !cut {
 		takeValidators(o, f)
@@ -182,7 +184,7 @@ func (s Settings) fail(o *observation, f *store.FeedState) {
 }
 
 // follow keeps count of a permanent redirect and rewrites the URL when it was seen often enough, or at once from http to https
-// of the same address; never from https to http (HTTP.md R4). Whether the target is another feed already is the merge's business.
+// of the same address; never from https to http (rule R4). Whether the target is another feed already is the merge's business.
 func follow(o *observation, f *store.FeedState) {
 	to := o.resp.PermanentURL
 	if to == "" || strings.HasPrefix(f.URL, "https:") && strings.HasPrefix(to, "http:") {

@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"time"
 
@@ -11,10 +10,13 @@ import (
 )
 
 const (
-	// claimBatch is the most feeds one claim takes: a commit costs a sync of the disk.
+	// claimBatch is the most feeds that one claim takes: a commit costs a sync of the disk.
 	claimBatch = 50
-	// claimWorth is how many claims are worth a commit while plenty of fetches are under way.
-	claimWorth = 32
+	// claimWait is the longest that free workers wait, while more than half are busy, for a claim to fill up.
+	claimWait = 50 * time.Millisecond
+	// firstWorkers is how many a run begins with. More help only where fetches wait for the network: each time that the
+	// workers do not all end a fetch within claimWait, their number doubles.
+	firstWorkers = 64
 )
 
 // pool fetches tasks with a bounded number of workers, claims feeds just before they start, and hands what comes back to
@@ -28,9 +30,12 @@ type pool struct {
 	jobs    chan job      // for the workers
 	freed   chan string   // hosts of tasks that ended
 	results chan *finished
+	room    *room
 	stop    context.CancelCauseFunc
-	workers int // that were started: as many as were ever busy at the same time
+	workers int // that may be busy at the same time
+	started int // workers that were: as many as ever were busy
 	busy    int
+	done    int // fetches that ended since the last tick
 	quiet   quietDomains
 	heard   bool // others answered earlier in this hour
 }
@@ -43,10 +48,12 @@ func newPool(s *session, cats []*category) *pool {
 		s: s, cats: cats,
 		queue:   newQueue(s.cfg.Settings.PerHost),
 		leases:  &leases{now: s.cfg.Now},
+		workers: min(firstWorkers, s.cfg.Settings.Workers),
 		parsing: make(chan struct{}, runtime.NumCPU()),
 		jobs:    make(chan job, s.cfg.Settings.Workers),
 		freed:   make(chan string, s.cfg.Settings.Workers),
 		results: make(chan *finished, 2*claimBatch),
+		room:    newRoom(),
 	}
 }
 
@@ -69,14 +76,19 @@ func (p *pool) run(ctx context.Context, tasks, rest []*task) error {
 	err := p.dispatch(ctx)
 	close(p.jobs)
 	close(p.results)
-	return errors.Join(err, <-collected)
+	if cause := <-collected; err == nil {
+		err = cause
+	}
+	return err
 }
 
 // dispatch starts tasks until none is left or ctx ends, and waits for those under way. The error is the database's.
 func (p *pool) dispatch(ctx context.Context) error {
-	for ctx.Err() == nil {
+	tick := time.NewTicker(claimWait)
+	defer tick.Stop()
+	for waited := false; ctx.Err() == nil; {
 		p.deferQuiet()
-		if err := p.start(ctx); err != nil {
+		if err := p.start(ctx, waited); err != nil {
 			p.stop(err)
 			p.drain()
 			return err
@@ -84,9 +96,13 @@ func (p *pool) dispatch(ctx context.Context) error {
 		if p.busy == 0 && p.queue.waiting == 0 {
 			return nil
 		}
+		waited = false
 		select {
 		case host := <-p.freed:
 			p.ended(host)
+		case <-tick.C:
+			waited = true
+			p.grow()
 		case <-ctx.Done():
 		}
 		p.endedAlready()
@@ -98,6 +114,14 @@ func (p *pool) dispatch(ctx context.Context) error {
 	return nil
 }
 
+// grow lets more workers be busy if fetches take longer than a tick.
+func (p *pool) grow() {
+	if p.done < p.workers {
+		p.workers = min(2*p.workers, p.s.cfg.Settings.Workers)
+	}
+	p.done = 0
+}
+
 func (p *pool) drain() {
 	for p.busy > 0 {
 		p.ended(<-p.freed)
@@ -106,6 +130,7 @@ func (p *pool) drain() {
 
 func (p *pool) ended(host string) {
 	p.busy--
+	p.done++
 	p.queue.finished(host)
 }
 
@@ -120,12 +145,12 @@ func (p *pool) endedAlready() {
 	}
 }
 
-// start claims and starts what may start now. While plenty are under way it waits until a claim is worth its commit.
-func (p *pool) start(ctx context.Context) error {
+// start claims and starts what may start now. While plenty are under way it first lets a claim become worth its commit.
+func (p *pool) start(ctx context.Context, waited bool) error {
 	for ctx.Err() == nil {
-		free := p.s.cfg.Settings.Workers - p.busy
+		free := p.workers - p.busy
 		n := p.queue.startable(min(free, claimBatch))
-		if n == 0 || n < claimWorth && p.busy > p.s.cfg.Settings.Workers/2 {
+		if n == 0 || n < claimBatch && p.busy > p.workers/2 && !waited {
 			return nil
 		}
 		if err := p.claim(ctx, p.queue.take(n)); err != nil {
@@ -159,8 +184,8 @@ func (p *pool) claim(ctx context.Context, tasks []*task) error {
 			p.deliver(&finished{task: t, what: missed})
 			continue
 		}
-		if p.workers < p.busy {
-			p.workers++
+		if p.started < p.busy {
+			p.started++
 			go p.work(ctx)
 		}
 		p.jobs <- job{t, c}
@@ -224,6 +249,7 @@ type finished struct {
 	claim  *store.Claim
 	result store.Result
 	data   []byte // the result as its snapshot line carries it
+	weight int64  // of the result in the room
 	event  event
 	reqs   int
 	whole  string // why the document was parsed whole; "" if it was not, or nothing was known before

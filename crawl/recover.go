@@ -78,6 +78,7 @@ func (s *session) closeDead(ctx context.Context) error {
 // error is its *state.DamagedError then.
 func (s *session) replay(ctx context.Context, info state.Info) error {
 	var entries []store.Entry
+	var weight int64
 	var damage error
 	for line, err := range s.dir.Read(info) {
 		if err != nil {
@@ -92,11 +93,13 @@ func (s *session) replay(ctx context.Context, info state.Info) error {
 		if e.Token == 0 {
 			continue // left out: nothing to apply
 		}
-		if entries = append(entries, e); len(entries) == mergeChunk {
+		weight += weigh(&e.Result)
+		if entries = append(entries, e); len(entries) == mergeChunk || weight >= mergeWeight {
 			if err := s.mergeOld(ctx, entries, nil); err != nil {
 				return err
 			}
-			entries = entries[:0]
+			clear(entries)
+			entries, weight = entries[:0], 0
 		}
 	}
 	var closed []store.Snapshot

@@ -17,6 +17,7 @@ var (
 	errKilled   = errors.New("the kill flag is up")
 	errDeadline = errors.New("the deadline is reached")
 	errOutage   = errors.New("the network looks down")
+	errSignal   = errors.New("a signal came")
 	errLeases   = errors.New("the process was stopped for longer than its leases last")
 )
 
@@ -103,9 +104,11 @@ func (s *session) record(ctx context.Context, work func(context.Context) error) 
 			var stopSteps context.CancelCauseFunc
 			stepCtx, stopSteps = s.watchKill(ctx)
 			defer stopSteps(nil)
-			err = nil
 		}
-		err = errors.Join(err, s.steps(stepCtx))
+		err = s.steps(stepCtx)
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		err = errSignal // whoever made ctx ended it
 	}
 	return s.close(context.WithoutCancel(ctx), err)
 }
@@ -148,7 +151,7 @@ func judgeEnd(err error) (outcome, reason string, rest error) {
 		return Unfinished, errLeases.Error() + "; the next run goes on", nil
 	case errors.Is(err, errKilled):
 		return Killed, "stopped by the kill flag", nil
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.Is(err, errSignal):
 		return Killed, "stopped by a signal", nil
 	}
 	return Unfinished, "", err

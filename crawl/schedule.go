@@ -52,7 +52,7 @@ func unpackHints(text string) hints {
 }
 
 // minInterval is the least time between two successful fetches of a feed: the person's for this feed, else none in a
-// ranked category, else the general one (HTTP.md T1).
+// ranked category, else the general one (rule T1).
 func (s Settings) minInterval(c *store.Claim) time.Duration {
 	if c.Settings.MinInterval > 0 {
 		return c.Settings.MinInterval
@@ -64,7 +64,7 @@ func (s Settings) minInterval(c *store.Claim) time.Duration {
 }
 
 // next is when a feed that was fetched well at this time is due again: the latest of what the interval, the headers and
-// the document ask for, moved out of the hours and days that the document excludes (HTTP.md T1–T8).
+// the document ask for, moved out of the hours and days that the document excludes (rule T1–T8).
 func (s Settings) next(at time.Time, c *store.Claim, maxAge, interval time.Duration, schedule string) time.Time {
 	h := unpackHints(schedule)
 	wait := max(s.minInterval(c), s.clamp(maxAge), s.clamp(interval), s.clamp(time.Duration(h.Seconds)*time.Second))
@@ -78,6 +78,9 @@ func (s Settings) clamp(d time.Duration) time.Duration {
 // skip moves t forward out of skipHours and skipDays (GMT). A list that leaves no hour or no day is ignored.
 func skip(t time.Time, h hints) time.Time {
 	u := t.UTC()
+	if len(h.SkipDays)+len(h.SkipHours) == 0 {
+		return u
+	}
 	noDay := len(compactSorted(h.SkipDays)) >= 7
 	noHour := len(compactSorted(h.SkipHours)) >= 24
 	for range 8 * 24 {
@@ -109,7 +112,7 @@ func backoff(n int, feedID int64, hour time.Time) time.Duration {
 	return d - d/10 + time.Duration(h.Sum64()%uint64(spread+1))
 }
 
-// doubled is the interval of a feed without validators whose body did not change (HTTP.md T8).
+// doubled is the interval of a feed without validators whose body did not change (rule T8).
 func (s Settings) doubled(c *store.Claim) time.Duration {
 	return min(max(c.Interval, s.minInterval(c))*2, s.MaxInterval)
 }

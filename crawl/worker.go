@@ -1,10 +1,9 @@
 package crawl
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -92,7 +91,7 @@ func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
 	return f
 }
 
-// excluded tells whether the feed's document asks not to be fetched at this time (HTTP.md T7). Who forces it or names it, or adds or
+// excluded tells whether the feed's document asks not to be fetched at this time (rule T7). Who forces it or names it, or adds or
 // resumes it, wants it now.
 func (p *pool) excluded(t *task, c *store.Claim, now time.Time) bool {
 	wanted := t.cat.loose || !p.s.forced.IsZero() || c.NextFetchAt.IsZero()
@@ -107,9 +106,12 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 		if failure := resp.Failure(); failure != nil {
 			o.err = failure
 		} else if resp.Status != http.StatusNotModified {
+			p.parsing <- struct{}{}
+			defer func() { <-p.parsing }()
 			p.read(ctx, o)
 		}
 		f.reqs = resp.Requests
+		p.recall(ctx, o)
 	} else if fe := (*fetch.Error)(nil); errors.As(err, &fe) {
 		f.reqs = fe.Requests
 	}
@@ -127,6 +129,7 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 	if !f.task.cat.loose {
 		f.data = p.encode(f, o)
 	}
+	p.room.enter(f)
 }
 
 // encode gives the result as its snapshot line carries it. A document that makes a line longer than a snapshot takes is
@@ -144,17 +147,6 @@ func (p *pool) encode(f *finished, o *observation) []byte {
 // maxLine leaves room for the rest of a line below what state takes, in bytes.
 const maxLine = state.MaxLine - 1<<20
 
-// encodeResult does not escape HTML: it would make content up to six times as long.
-func encodeResult(r *store.Result) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(r); err != nil { // no value of a result is without JSON
-		panic(err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
 // request is the conditional GET for a feed.
 func (s *session) request(c *store.Claim) fetch.Request {
 	r := fetch.Request{
@@ -170,27 +162,40 @@ func (s *session) request(c *store.Claim) fetch.Request {
 	return r
 }
 
-// read reads a body, on as many at once as there are cores. The same body as last time is not parsed.
+// read reads a body; the caller sees to it that no more do so at once than there are cores. The same body as last time is not parsed.
 func (p *pool) read(ctx context.Context, o *observation) {
-	p.parsing <- struct{}{}
-	defer func() { <-p.parsing }()
 	d := feed.Document{Body: o.resp.Body, ContentType: o.resp.ContentType, URL: o.resp.URL, Rule: o.claim.KeyRule}
 	if o.resp.Truncated == "" {
 		o.body = feed.BodyHash(d)
-		if o.same = o.claim.BodyHash != 0 && o.body == o.claim.BodyHash; o.same {
+		if o.claim.BodyHash != 0 && o.body == o.claim.BodyHash {
 			return
 		}
 	}
-	if o.claim.HasDocument {
-		var err error
-		if d.Memory, err = p.s.store.Document(context.WithoutCancel(ctx), o.claim.ID); err != nil {
-			d.Memory = nil // everything is read anew: slower, and right
-		}
-	}
+	d.Memory = p.memory(ctx, o.claim)
 	o.doc, o.err = read(context.WithoutCancel(ctx), d, o.claim.URL)
 	if cut := o.resp.Truncated; cut != "" && (o.err != nil || o.doc.Count == 0) {
 		o.doc, o.err = nil, &feed.Error{Kind: feed.Kind(o.resp.TruncatedKind), Text: "the document did not arrive whole: " + cut}
 	}
+}
+
+// recall finds the order that a ranked feed still has when it sends no whole new document.
+func (p *pool) recall(ctx context.Context, o *observation) {
+	if o.claim.Ranked && o.err == nil && (o.doc == nil || o.resp.Truncated != "") {
+		o.last = feed.Keys(p.memory(ctx, o.claim))
+	}
+}
+
+// memory is what the reader keeps of a feed's last document. Where it cannot be had everything is read anew: slower, and right.
+func (p *pool) memory(ctx context.Context, c *store.Claim) []byte {
+	if !c.HasDocument {
+		return nil
+	}
+	m, err := p.s.store.Document(context.WithoutCancel(ctx), c.ID)
+	if err != nil {
+		p.s.cfg.Log.Info("a feed's last document cannot be recalled", slog.Int64("feed", c.ID), slog.Any("error", err))
+		return nil
+	}
+	return m
 }
 
 // describeEvent tells the outage rule what it needs to know of an observation.
@@ -211,7 +216,7 @@ func describeEvent(e event, o *observation) event {
 }
 
 // couldBeOurs tells whether a dead network of our own could cause a failure. A name that does not exist and a refused or
-// reset connection are somebody's answer: the feed's own failure (RELIABILITY.md, fact 11).
+// reset connection are somebody's answer: the feed's own failure.
 func couldBeOurs(e *fetch.Error) bool {
 	var dns *net.DNSError
 	switch e.Kind {

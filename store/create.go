@@ -70,11 +70,27 @@ func (s *Store) build(ctx context.Context, path string) error {
 }
 
 func (s *Store) buildWith(ctx context.Context, path string, scripts []string) error {
+	if err := claimFile(path); err != nil {
+		return err
+	}
 	db := pool(path, creating, 1)
 	defer db.Close()
 	return withConn(ctx, db, func(c *conn) error {
 		return s.migrate(&tx{context.WithoutCancel(ctx), c}, scripts)
 	})
+}
+
+// claimFile makes an empty file that only its owner can read, for a database holds the passwords of feeds. SQLite would make it
+// for everybody to read; it gives the mode of the database to the -wal and -shm beside it.
+func claimFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // left by a crash
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 func exists(path string) bool {

@@ -268,10 +268,10 @@ func TestPositions(t *testing.T) {
 		FROM positions p JOIN items i ON i.id = p.item_id GROUP BY p.hour ORDER BY p.hour`
 	a, b, c := item(1, "a"), item(2, "b"), item(3, "c")
 	v.visit(nil, a, b)
-	v.visit(func(r *Result) { r.Outcome, r.Document, r.Keys = Unchanged, nil, nil })
+	v.visit(func(r *Result) { r.Outcome, r.Document, r.Keys = Unchanged, nil, []string{a.Key, b.Key} })
 	v.visit(func(r *Result) { r.Keys = []string{c.Key, b.Key, "unknown", b.Key, a.Key} }, c)
 	v.visit(func(r *Result) { r.Outcome, r.Document, r.Keys, r.Feed.LastError = Failed, nil, nil, "e" })
-	v.visit(func(r *Result) { r.Outcome, r.Document, r.Keys = Unchanged, nil, nil })
+	v.visit(func(r *Result) { r.Outcome, r.Document, r.Keys = Unchanged, nil, []string{c.Key, b.Key, a.Key} })
 	v.want("positions", query, `
 10:30|a b|1 2
 11:30|a b|1 2
@@ -291,7 +291,7 @@ func TestPositions(t *testing.T) {
 		v.now = v.now.Add(time.Hour)
 	}
 	again(func(r *Result) { r.Keys = []string{a.Key} })
-	again(func(r *Result) { r.Outcome, r.Document, r.Keys = Unchanged, nil, nil }) // has those of its last document: this hour's
+	again(func(r *Result) { r.Outcome, r.Document, r.Keys = Unchanged, nil, []string{a.Key} })
 	v.want("replaced", query+" DESC LIMIT 1", "14:30|a|1")
 	again(func(r *Result) { r.Keys = nil }) // an empty document
 	v.want("empty", query+" DESC LIMIT 1", "12:30|c b a|1 2 3")

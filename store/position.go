@@ -1,15 +1,9 @@
 package store
 
-import "database/sql/driver"
-
-// position writes the positions of a ranked feed's items in one hour. What was there for this feed and hour is replaced. An
-// unchanged feed has those of its last document.
+// position writes the positions of a ranked feed's items in one hour. What was there for this feed and hour is replaced.
 func (t *tx) position(e *Entry, ids map[string]int64) error {
 	r := &e.Result
 	hour := stamp(r.Hour)
-	if r.Outcome == Unchanged && len(r.Keys) == 0 {
-		return t.repeatPositions(e.FeedID, hour)
-	}
 	if r.Outcome != Changed && r.Outcome != Unchanged {
 		return nil
 	}
@@ -32,18 +26,6 @@ func (t *tx) position(e *Entry, ids map[string]int64) error {
 		}
 	}
 	return nil
-}
-
-// repeatPositions copies the positions of a feed's newest hour that has any, unless that is this one.
-func (t *tx) repeatPositions(feed int64, hour driver.Value) error {
-	return t.run(`
-		INSERT INTO positions (item_id, hour, feed_id, position)
-		SELECT item_id, ?2, feed_id, position
-		FROM positions
-		WHERE feed_id = ?1
-		  AND hour = (SELECT max(hour) FROM positions WHERE feed_id = ?1 AND hour <= ?2)
-		  AND hour < ?2`,
-		feed, hour)
 }
 
 // itemIDs finds the items of keys, each once, in their order; those that this merge has just stored are given. Of several posts

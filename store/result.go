@@ -50,8 +50,7 @@ type Result struct {
 	// Document is the new packed item hashes; nil: as it was.
 	Document []byte `json:"document,omitempty"`
 	Items    []Item `json:"items,omitempty"`
-	// Keys are all keys of the document in its order; only for ranked categories. Ranked with no Keys: positions as in the last hour
-	// that has any for this feed.
+	// Keys are all keys of the document (of an unchanged feed: of its last one) in its order; only for ranked categories.
 	Ranked bool     `json:"ranked,omitempty"`
 	Keys   []string `json:"keys,omitempty"`
 	// for the fetches table

@@ -40,6 +40,7 @@ func TestCharsets(t *testing.T) {
 		{"plain UTF-8", []byte(feed("", "Müller")), "", "Müller"},
 		{"a mark beats both declarations", append([]byte("\xef\xbb\xbf"), feed("koi8-r", "Müller")...), "text/xml; charset=koi8-r", "Müller"},
 		{"valid UTF-8 beats both declarations", []byte(feed("iso-8859-1", "Müller")), "text/xml; charset=iso-8859-1", "Müller"},
+		{"valid UTF-8 that is cut within a character", []byte(strings.Replace(feed("iso-8859-1", "Müller"), "</channel></rss>", "<item>\xc3", 1)), "", "Müller"},
 		{"the header beats the XML declaration", encoded(t, charmap.KOI8R, feed("windows-1251", "Привет")), `text/xml; charset="koi8-r"`, "Привет"},
 		{"a header that cannot be parsed", encoded(t, charmap.KOI8R, feed("", "Привет")), "text/xml; charset=koi8-r; =;", "Привет"},
 		{"the XML declaration", encoded(t, charmap.Windows1251, feed("windows-1251", "Привет")), "text/xml", "Привет"},

@@ -6,28 +6,38 @@ import (
 	"unicode/utf8"
 )
 
-// scrub removes what XML 1.0 (section 2.2) does not allow: control characters, U+FFFE and U+FFFF, and references to
-// them. It gives b itself where there is nothing to remove.
+// scrub removes what XML 1.0 (section 2.2) does not allow: control characters, U+FFFE and U+FFFF. References to them become
+// blanks. It gives b itself where there is nothing to do.
 func scrub(b []byte, ascii bool) (clean []byte, changed bool) {
-	if !hasControls(b) && (ascii || !hasNonCharacters(b)) && illegalReference(b, 0) < 0 {
-		return b, false
+	if hasControls(b) || !ascii && hasNonCharacters(b) {
+		b, changed = removeIllegal(b), true
+	}
+	at := illegalReference(b, 0)
+	if at < 0 {
+		return b, changed
 	}
 	out := make([]byte, 0, len(b))
+	for ; at >= 0; at = illegalReference(b, 0) {
+		out = append(append(out, b[:at]...), ' ')
+		b = b[at+bytes.IndexByte(b[at:], ';')+1:]
+	}
+	return append(out, b...), true
+}
+
+func removeIllegal(b []byte) []byte {
+	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); {
-		c := b[i]
-		switch {
+		switch c := b[i]; {
 		case c < ' ' && c != '\t' && c != '\n' && c != '\r':
 			i++
 		case c == 0xef && nonCharacter(b[i:]):
 			i += 3
-		case c == '&' && illegalReference(b[i:min(len(b), i+maxReference)], 0) == 0:
-			i += bytes.IndexByte(b[i:], ';') + 1
 		default:
 			out = append(out, c)
 			i++
 		}
 	}
-	return out, true
+	return out
 }
 
 // hasControls looks at sixteen bytes at a time; line ends and tabs make it look closer.

@@ -216,3 +216,33 @@ func TestCuttingChangesNothing(t *testing.T) {
 		t.Error("nothing was ever left out")
 	}
 }
+
+// Sequences in which something outside the items changes what the items mean, or who they are.
+func TestSequences(t *testing.T) {
+	const latin = `<?xml version="1.0" encoding="iso-8859-1"?>`
+	item := func(fields string) string { return "<item>" + fields + "</item>" }
+	a, b := item("<guid>1</guid><link>a</link><title>Müller</title>"), item("<guid>2</guid><link>b</link><title>x</title>")
+	for name, documents := range map[string][]string{
+		"a byte in a comment changes the characters": {latin + rssOf("<!-- -->"+a+b), latin + rssOf("<!-- \xff -->"+a+b), latin + rssOf("<!-- -->"+a+b)},
+		"a byte behind the feed":                     {latin + rssOf(a), latin + rssOf(a) + "\xff", latin + rssOf(a)},
+		"a byte before the feed":                     {latin + rssOf(a), latin + "\xfc" + rssOf(a), latin + rssOf(a)},
+		"half a character before an item":            {latin + rssOf(a), latin + rssOf("\xc3"+a), latin + rssOf(a)},
+		"an item that moves out of the channel":      {"<rss><channel xml:base='http://c/'>" + a + b + "</channel></rss>", "<rss>" + a + "<channel xml:base='http://c/'>" + b + "</channel></rss>"},
+		"an item that is broken and whole again":     {rssOf(a + b), rssOf(a + "<item><title>y</titel></item>" + b), rssOf(a + b)},
+		"a document that is cut off":                 {rssOf(a + b), rssOf(a)[:80], rssOf(b + a)},
+		"twins that part": {
+			rssOf(item("<guid>1</guid><pubDate>1 Jan 2026</pubDate>") + item("<guid>1</guid><pubDate>2 Jan 2026</pubDate>")), rssOf(item("<guid>1</guid><pubDate>1 Jan 2026</pubDate>")),
+			rssOf(item("<guid>1</guid><pubDate>2 Jan 2026</pubDate>")), rssOf(item("<guid>1</guid><pubDate>2 Jan 2026</pubDate>") + item("<guid>1</guid><pubDate>2 Jan 2026</pubDate>")),
+		},
+		"an id taken over":          {rssOf(a + b), rssOf(item("<guid>2</guid><link>a</link>") + b), rssOf(a + b)},
+		"a list that was no list":   {`{"version":"1","items":[{"id":"1"}]}`, `{"version":"1","items":[]}`, `{"version":"1","items":[{"id":"1"},{"id":"2"}]}`},
+		"a second list of items":    {`{"version":"1","items":[{"id":"1"}]}`, `{"version":"1","items":[{"id":"1"}],"items":[{"id":"2"}]}`},
+		"another format, same item": {rssOf(a), strings.NewReplacer("rss", "rdf").Replace(rssOf(a)), rssOf(a)},
+	} {
+		var bodies [][]byte
+		for _, d := range documents {
+			bodies = append(bodies, []byte(d))
+		}
+		checkSequence(t, name, bodies, "https://example.net/feed")
+	}
+}

@@ -42,10 +42,6 @@ func (s *jsonScanner) object() int {
 		i = s.space(i + 1)
 		key := s.b[start+1 : keyEnd-1]
 		if bytes.EqualFold(key, []byte("items")) && i < len(s.b) && s.b[i] == '[' {
-			if s.layout.items != nil {
-				s.odd = "a second list of items"
-				return -1
-			}
 			if i = s.list(i + 1); i < 0 {
 				return -1
 			}

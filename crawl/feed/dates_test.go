@@ -83,7 +83,7 @@ var dateCases = []struct{ in, want string }{
 	{"Fri, 01 Jan 2100 00:00:00 GMT", "2100-01-01T00:00:00Z"},
 	{"9998-01-01T00:00:00Z", "9998-01-01T00:00:00Z"},
 	// null
-	{"", none}, {"   ", none}, {"just now", none}, {"yesterday", none}, {"0001-01-01T00:00:00Z", none}, {"0000-00-00 00:00:00", none},
+	{"", none}, {"   ", none}, {"just now", none}, {"yesterday", none}, {"0001-01-01T00:00:00Z", none}, {"0001-05-05T00:00:00Z", none}, {"0000-00-00 00:00:00", none},
 	{"Mon, 01 Jan 0001 00:00:00 GMT", none}, {"2006-13-01", none}, {"2006-02-30T00:00:00Z", none}, {"Mon, 31 Feb 2006 00:00:00 GMT", none},
 	{"2006-01-02T25:00:00Z", none}, {"12:30", none}, {"Jan 2006", none}, {"https://example.org/2006/01/02/", none}, {"-1", none}, {"1", none},
 }

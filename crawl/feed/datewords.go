@@ -67,7 +67,10 @@ func (w *words) take(s string, first bool) string {
 		}
 		value, n := digits(s, 9)
 		w.numbers, w.widths = append(w.numbers, value), append(w.widths, n)
-		return ordinal.Replace(s[n:min(len(s), n+2)]) + s[min(len(s), n+2):]
+		if s = s[n:]; len(s) >= 2 && (s[:2] == "st" || s[:2] == "nd" || s[:2] == "rd" || s[:2] == "th") {
+			s = s[2:]
+		}
+		return s
 	case (c == '+' || c == '-') && (w.timed || w.complete()):
 		offset, n := numericZone(s)
 		if n == 0 {
@@ -111,8 +114,6 @@ func (w *words) word(s string) {
 	}
 	w.strange++
 }
-
-var ordinal = strings.NewReplacer("st", "", "nd", "", "rd", "", "th", "")
 
 func isClock(s string) bool {
 	_, n := digits(s, 2)

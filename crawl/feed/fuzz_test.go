@@ -69,6 +69,11 @@ func checkFeed(t *testing.T, f *Feed) {
 	text(maxTitle, f.Title, f.Language)
 	text(maxURL, f.SiteURL, f.ImageURL)
 	text(maxMessage, f.Warnings...)
+	for _, w := range f.Warnings {
+		if f.Type != typeJSON && strings.HasPrefix(w, "item ") {
+			t.Fatalf("the scanner accepted what gofeed does not read: %q", f.Warnings)
+		}
+	}
 	text(maxKey, f.Keys...)
 	for _, it := range f.Items {
 		if !slices.Contains(f.Keys, it.Key) || it.key(f.Rule) != it.Key || it.hash() != it.Hash {

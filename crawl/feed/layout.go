@@ -44,7 +44,7 @@ type layout struct {
 	ttl     span   // content of the channel's ttl
 	patches []int  // bytes of attribute names to overwrite, so that gofeed does not see them
 	bases   bool   // there is an xml:base
-	end     int    // behind the root's end tag
+	end     int    // behind the root's end tag, or where the document is cut off
 	whole   int    // behind the last whole child of a container
 	missing []byte // the end tags of the open containers, if the document is well-formed as far as it goes
 }

@@ -7,9 +7,8 @@ var nameByte, nameStart = nameTables()
 
 func nameTables() (all, first [256]bool) {
 	for c := 0; c < 128; c++ {
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == ':'
-		first[c] = letter
-		all[c] = letter || '0' <= c && c <= '9' || c == '-' || c == '.'
+		first[c] = 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_'
+		all[c] = first[c] || '0' <= c && c <= '9' || c == '-' || c == '.' || c == ':'
 	}
 	return all, first
 }

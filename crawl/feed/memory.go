@@ -172,3 +172,18 @@ func (r *unpacker) text() string {
 	r.take(int(n))
 	return s
 }
+
+// Keys gives back Feed.Keys of the document that a Memory is of; nil for anything else.
+func Keys(memory []byte) []string {
+	m := unpack(memory)
+	if m == nil {
+		return nil
+	}
+	var keys []string
+	for i := range m.items {
+		if it := &m.items[i]; it.known && !it.again {
+			keys = append(keys, it.key)
+		}
+	}
+	return keys
+}

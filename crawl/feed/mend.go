@@ -28,15 +28,18 @@ type openElement struct {
 // mend gives a well-formed document; cutOff says that the end of the original is missing.
 func mend(b []byte, format string) (out []byte, cutOff bool) {
 	m := mender{b: b, format: format, out: make([]byte, 0, len(b)+len(b)/16+64), ends: map[string]int{}}
-	m.finished = hasEnd(b, elementName(b, 0))
+	m.finished = lastEnd(b, elementName(b, 0)) >= 0
 	m.run()
 	return m.out, m.cutOff
 }
 
-// hasEnd reports whether nothing but comments follows the last end tag of that name, which may itself be incomplete.
-func hasEnd(b, name []byte) bool {
+// lastEnd finds the last end tag of that name, which may itself be incomplete, if nothing but comments follows it, else -1.
+func lastEnd(b, name []byte) int {
 	i := bytes.LastIndex(b, append([]byte("</"), name...))
-	return i >= 0 && bytes.IndexByte(bytes.ReplaceAll(b[i+1:], []byte("<!--"), nil), '<') < 0
+	if i >= 0 && bytes.IndexByte(bytes.ReplaceAll(b[i+1:], []byte("<!--"), nil), '<') >= 0 {
+		return -1
+	}
+	return i
 }
 
 func (m *mender) run() {
@@ -204,11 +207,7 @@ func (m *mender) startTag(i int) int {
 		return -1
 	}
 	end, tag := i+length, m.b[i:i+length]
-	nameEnd := 1
-	for nameEnd < len(tag) && !isSpace(tag[nameEnd]) && tag[nameEnd] != '>' && tag[nameEnd] != '/' {
-		nameEnd++
-	}
-	e := openElement{name: safeName(tag[1:nameEnd])}
+	e := openElement{name: safeName(elementName(tag, 0))}
 	e.level = m.levelOf(e.name)
 	if n := len(m.open); n > 1 && m.open[n-2].level == item && textFields[plainName(m.open[n-1].name)] && fields[plainName(e.name)] {
 		m.closeTo(n - 1) // a field within the text of another: that one was never closed

@@ -9,11 +9,11 @@ import (
 func (r *reader) prepare() error {
 	text, ascii, warning := decode(r.d.Body, r.d.ContentType)
 	r.warn(warning)
+	text, changed := scrub(text, ascii)
 	if err := r.begin(text); err != nil {
 		return err
 	}
-	changed := false
-	if r.b, changed = scrub(r.b, ascii); changed {
+	if changed {
 		r.warn("characters that XML does not allow were removed")
 	}
 	if r.format == typeJSON {
@@ -61,11 +61,11 @@ func samePart(body, b []byte) bool {
 
 // repair makes a document well-formed: what is so as far as it goes gets its missing end tags, all else is mended.
 func (r *reader) repair(lay *layout, odd string) {
-	name := elementName(r.b, 0)
-	if lay.missing != nil && !hasEnd(r.b, name) {
+	end := lastEnd(r.b, elementName(r.b, 0))
+	if lay.missing != nil && end <= lay.end {
 		r.b = slices.Concat(r.b[:lay.whole], lay.missing)
 		// A channel that was closed has all its items, but for those of RDF, which stand behind it.
-		r.feed.Partial = r.format != typeRSS || lay.body.end == 0
+		r.feed.Partial = end < 0 && (r.format != typeRSS || lay.body.end == 0)
 	} else {
 		r.b, r.feed.Partial = mend(r.b, r.format)
 	}

@@ -73,7 +73,7 @@ var sampleFeeds = []struct {
 		Items: []Item{
 			{
 				Key: "tag:atom.example,2026:a b|c", GUID: "tag:atom.example,2026:a b|c", URL: "https://atom.example/blog/one.html",
-				Title: "Plain: 1 < 2 & <b>", Author: "Team Atom", Summary: "A & B", Content: `<p>Hi <entry>nested</entry> &amp; bye</p><p>2</p>`,
+				Title: "Plain: 1 < 2 & <b>", Author: "Team Atom", Summary: "A & B", Content: `<p>Hi <entry><title>nested</title></entry> &amp; bye</p><p>2</p>`,
 				CommentsURL: "https://atom.example/blog/one.html#comments", Categories: []string{"Ex"},
 				PublishedAt: utc("2026-11-29T09:00:00Z"), UpdatedAt: utc("2026-11-30T09:00:00Z"),
 				Enclosures: []Enclosure{{"https://atom.example/blog/one.ogg", "audio/ogg", 77}},
@@ -84,7 +84,8 @@ var sampleFeeds = []struct {
 			},
 			{
 				Key: "tag:atom.example,2026:3", GUID: "tag:atom.example,2026:3", URL: "https://elsewhere.example/3",
-				Title: "Three & <four>", Author: "Origin", Summary: "three", UpdatedAt: utc("2026-11-27T09:00:00Z"),
+				Title: "Three & <four>", Author: "Origin", Summary: "three", UpdatedAt: utc("2026-11-27T09:00:00Z"), Duration: 9,
+				ImageURL: "https://atom.example/blog/3.jpg", Enclosures: []Enclosure{{"https://elsewhere.example/3.mp4", "video/mp4", 0}},
 			},
 		},
 	}},
@@ -234,6 +235,25 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+func TestBases(t *testing.T) {
+	f := readText(t, `<rss xml:base="http://root/"><item><link>a</link></item><channel xml:base="chan/"><link>http://link/</link><item><link>b</link></item>`+
+		`<item xml:base="item/"><link>c</link><enclosure url="d"/></item><item><link xml:base="/own/">e</link><comments>f</comments></item></channel></rss>`)
+	var got []string
+	for _, it := range f.Items {
+		got = append(got, it.URL, it.CommentsURL)
+		for _, e := range it.Enclosures {
+			got = append(got, e.URL)
+		}
+	}
+	if want := "http://root/a  http://root/chan/b  http://root/chan/item/c  http://root/chan/item/d http://root/own/e http://root/chan/f"; strings.Join(got, " ") != want {
+		t.Errorf("got %q, want %q", strings.Join(got, " "), want)
+	}
+	f = readText(t, rssOf("<link>http://link/x</link><item><link>y</link></item>"))
+	if got := f.Items[0].URL; got != "http://link/y" {
+		t.Errorf("relative to the channel's link: got %q", got)
+	}
+}
+
 func TestLinkOfAnItem(t *testing.T) {
 	for _, c := range []struct{ item, want string }{
 		{"<link>https://h/1</link><guid>https://h/2</guid>", "https://h/1"},
@@ -269,6 +289,23 @@ func TestTitles(t *testing.T) {
 	} {
 		if f := readText(t, c.body); f.Items[0].Title != c.want {
 			t.Errorf("%s: got %q, want %q", c.body, f.Items[0].Title, c.want)
+		}
+	}
+}
+
+func TestAuthors(t *testing.T) {
+	for _, c := range []struct{ item, want string }{
+		{"<author>ann@example.org (Ann Bell)</author>", "Ann Bell"},
+		{"<author>ann@example.org</author>", "ann@example.org"},
+		{"<author>Ann &lt;ann@example.org&gt;</author>", "Ann <ann@example.org>"},
+		{"<author>Ann (the editor)</author>", "Ann (the editor)"},
+		{"<author>&lt;b&gt;Ann&lt;/b&gt; &amp;amp; Bo</author>", "Ann & Bo"},
+		{"<dc:creator xmlns:dc='http://purl.org/dc/elements/1.1/'>Ann</dc:creator><x:creator xmlns:x='http://purl.org/dc/elements/1.1/'>Bo</x:creator>", "Ann, Bo"},
+		{"<i:author xmlns:i='http://www.itunes.com/DTDs/PodCast-1.0.dtd'>Ann</i:author>", "Ann"},
+		{"<a:author xmlns:a='http://www.w3.org/2005/Atom'><a:name>Ann</a:name></a:author>", "Ann"},
+	} {
+		if f := readText(t, rssOf("<item>"+c.item+"</item>")); f.Items[0].Author != c.want {
+			t.Errorf("%s: got %q, want %q", c.item, f.Items[0].Author, c.want)
 		}
 	}
 }

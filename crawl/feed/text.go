@@ -44,7 +44,7 @@ func plainText(s string, m mode, limit int) string {
 
 const maxMarkup = 64 << 10 // bytes of HTML that are looked at for a line of text
 
-// hasHTML reports whether a text holds a tag of HTML. List<String> is no tag.
+// hasHTML reports whether a text holds a tag of HTML. List<String> is none, nor is <a@example.org>.
 func hasHTML(s string) bool {
 	for {
 		_, rest, ok := strings.Cut(s, "<")
@@ -57,7 +57,7 @@ func hasHTML(s string) bool {
 		for end < len(name) && nameByte[name[end]] {
 			end++
 		}
-		if htmlNames[strings.ToLower(name[:end])] || strings.HasPrefix(s, "!") {
+		if strings.HasPrefix(s, "!") || end < len(name) && strings.IndexByte(" \t\r\n/>", name[end]) >= 0 && htmlNames[strings.ToLower(name[:end])] {
 			return true
 		}
 	}

@@ -33,7 +33,7 @@ func TestTruncationAtEveryByte(t *testing.T) {
 				continue
 			}
 			if len(f.Items) != complete || complete > 0 && !reflect.DeepEqual(f.Items, whole.Items[:complete]) {
-				t.Errorf("%s cut at %d: got %+v, want the first %d of %+v", name, n, f.Items, complete, whole.Items)
+				t.Fatalf("%s cut at %d: got %+v, want the first %d of %+v", name, n, f.Items, complete, whole.Items)
 			}
 			if complete < len(ends) && !f.Partial {
 				t.Errorf("%s cut at %d: not marked as partial", name, n)

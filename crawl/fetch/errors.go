@@ -1,6 +1,9 @@
 package fetch
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // Kind names a kind of failure; it is stored as last_error_kind.
 type Kind string
@@ -35,6 +38,9 @@ func (e *Error) Error() string { return e.text }
 
 // Unwrap returns the cause, if there is one. Unlike Error's, its text may hold what the server or the URL said.
 func (e *Error) Unwrap() error { return e.Err }
+
+// errLongHeader says that a header went over maxHeader.
+var errLongHeader = errors.New("the header is too long")
 
 // clean makes a piece of a URL or header fit for a message: printable ASCII, and short.
 func clean(s string) string {

@@ -85,9 +85,9 @@ type Client struct {
 	sequence  atomic.Int64 // counts events: GETs that begin, names that are resolved
 	resolved  atomic.Int64 // the sequence number of the resolver's last answer
 
-	// What tests put in the network's place.
+	// What tests put something else in the place of.
 	tlsConfig func(*tls.Config)
-	dial      func(ctx context.Context, network, address string) (net.Conn, error)
+	dial      func(ctx context.Context, network, address string) (net.Conn, error) // without a proxy
 
 	mu         sync.Mutex
 	transports map[route]*http.Transport
@@ -99,7 +99,7 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	return &Client{
+	c := &Client{
 		o:          o,
 		userAgent:  []string{o.UserAgent},
 		guard:      newGuard(o.AllowNet),
@@ -108,7 +108,9 @@ func New(o Options) (*Client, error) {
 		decoding:   make(chan struct{}, runtime.GOMAXPROCS(0)),
 		sessions:   tls.NewLRUClientSessionCache(1024),
 		transports: map[route]*http.Transport{},
-	}, nil
+	}
+	c.dial = c.dialGuarded
+	return c, nil
 }
 
 // Close drops idle connections.

@@ -28,7 +28,6 @@ type get struct {
 	ctx           context.Context
 	cancel        context.CancelCauseFunc
 	transport     *http.Transport
-	trace         httptrace.ClientTrace
 	first, url    *url.URL // of the chain, and of the hop at hand
 	at            string   // url as text
 	validatorsURL string
@@ -63,8 +62,6 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 	defer g.cancel(nil)
 	limit := time.AfterFunc(c.o.Timeout, func() { g.cancel(errTotal) })
 	defer limit.Stop()
-	g.trace.GotConn = g.gotConn
-	g.ctx = httptrace.WithClientTrace(g.ctx, &g.trace)
 	response, err := g.follow()
 	if err != nil {
 		g.hold.release()
@@ -93,7 +90,7 @@ func (g *get) prepare() error {
 	}
 	g.proxied = g.transport.Proxy != nil
 	g.validatorsURL = g.at
-	if g.r.ValidatorsURL != "" {
+	if g.r.ValidatorsURL != "" && g.r.ValidatorsURL != g.r.URL {
 		if u, err := parseURL(g.r.ValidatorsURL); err == nil {
 			g.validatorsURL = u.String()
 		} else {
@@ -107,11 +104,13 @@ func (g *get) prepare() error {
 func (g *get) send() (*http.Response, error) {
 	g.gotAllowed = false
 	g.triedAllowed.Store(false)
-	request := (&http.Request{
-		Method: http.MethodGet, URL: g.url, Host: g.url.Host, Header: g.header(),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}).WithContext(g.ctx)
-	answer, err := g.transport.RoundTrip(request)
+	var answer *http.Response
+	var err error
+	if g.url.Scheme == "http" && !g.proxied {
+		answer, err = g.plain()
+	} else {
+		answer, err = g.roundTrip()
+	}
 	g.noteResolver(err)
 	if err != nil {
 		return nil, g.classify(err)
@@ -120,11 +119,21 @@ func (g *get) send() (*http.Response, error) {
 	return answer, nil
 }
 
+// roundTrip leaves the request to a Transport: TLS, HTTP/2, proxies.
+func (g *get) roundTrip() (*http.Response, error) {
+	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { g.gotConn(info.Conn) }}
+	request := (&http.Request{
+		Method: http.MethodGet, URL: g.url, Host: g.url.Host, Header: g.header(),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(httptrace.WithClientTrace(g.ctx, trace))
+	return g.transport.RoundTrip(request)
+}
+
 // gotConn runs when a connection is there and nothing of the request has been written. If Before says no, the connection is
 // closed under the transport's hands (HTTP/2, where others may be using it, looks at the context before it writes).
-func (g *get) gotConn(info httptrace.GotConnInfo) {
+func (g *get) gotConn(conn net.Conn) {
 	if len(g.c.guard.allow) > 0 && !g.proxied {
-		if to, ok := info.Conn.RemoteAddr().(*net.TCPAddr); ok {
+		if to, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 			g.gotAllowed = g.c.guard.allowed(to.AddrPort().Addr())
 		}
 	}
@@ -136,8 +145,8 @@ func (g *get) gotConn(info httptrace.GotConnInfo) {
 		return
 	}
 	g.cancel(errBefore)
-	if t, ok := info.Conn.(*tls.Conn); !ok || t.ConnectionState().NegotiatedProtocol != "h2" {
-		info.Conn.Close()
+	if t, ok := conn.(*tls.Conn); !ok || t.ConnectionState().NegotiatedProtocol != "h2" {
+		conn.Close()
 	}
 }
 

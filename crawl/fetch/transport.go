@@ -42,20 +42,12 @@ func (c *Client) transport(r *Request) (*http.Transport, error) {
 // exempt from the guard, being the user's choice; what the proxy then dials is out of our sight, so behind one only literal
 // addresses are guarded (by checkURL).
 func (c *Client) newTransport(proxy *url.URL, insecure bool) *http.Transport {
-	d := &net.Dialer{
-		Timeout:   c.o.ConnectTimeout,
-		KeepAlive: -1, // four system calls a connection; the time limits find a dead one
-		Resolver:  c.resolver,
-	}
-	if proxy == nil {
-		d.ControlContext = c.control
-	}
 	config := &tls.Config{ClientSessionCache: c.sessions, InsecureSkipVerify: insecure}
 	if c.tlsConfig != nil {
 		c.tlsConfig(config)
 	}
 	t := &http.Transport{
-		DialContext:            d.DialContext,
+		DialContext:            c.dial,
 		TLSClientConfig:        config,
 		TLSHandshakeTimeout:    c.o.ConnectTimeout,
 		ResponseHeaderTimeout:  c.o.HeaderTimeout,
@@ -67,12 +59,24 @@ func (c *Client) newTransport(proxy *url.URL, insecure bool) *http.Transport {
 		OnProxyConnectResponse: proxyAnswer,
 	}
 	if proxy != nil {
-		t.Proxy = http.ProxyURL(proxy)
-	}
-	if c.dial != nil {
-		t.DialContext = c.dial
+		t.Proxy, t.DialContext = http.ProxyURL(proxy), c.dialer().DialContext
 	}
 	return t
+}
+
+func (c *Client) dialer() *net.Dialer {
+	return &net.Dialer{
+		Timeout:   c.o.ConnectTimeout,
+		KeepAlive: -1, // four system calls a connection; the time limits find a dead one
+		Resolver:  c.resolver,
+	}
+}
+
+// dialGuarded connects to a server, unless the guard refuses its address.
+func (c *Client) dialGuarded(ctx context.Context, network, address string) (net.Conn, error) {
+	d := c.dialer()
+	d.ControlContext = c.control
+	return d.DialContext(ctx, network, address)
 }
 
 // proxyError is a proxy's no to a tunnel.
