@@ -1,12 +1,18 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"crawl/crawl"
+	"crawl/state"
+	"crawl/store"
 )
 
 func newAdd(p program) *cobra.Command {
@@ -14,23 +20,26 @@ func newAdd(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add URL…",
 		Short: "find the feed of an address, fetch it once, and store it",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  takes(1, -1, "URL"),
 		RunE:  p.with(func(ctx context.Context, a *app, args []string) error { return runAdd(ctx, a, args, o) }),
 	}
-	c.Flags().StringVar(&o.Category, "category", "", "its category (default Uncategorized)")
-	c.Flags().StringVar(&o.Title, "title", "", "its title, instead of its own")
+	c.Flags().StringVar(&o.Category, "category", "", "into the category `NAME` (default Uncategorized)")
+	c.Flags().StringVar(&o.Title, "title", "", "its title is this `TEXT`, instead of its own")
 	c.Flags().BoolVar(&o.NoFetch, "no-fetch", false, "store the address as it is; the next run fetches it")
 	addSettings(c.Flags(), forFetch)
+	showOnly(c.Flags(), "timeout", "connect-timeout", "max-body", "allow-net", "user-agent", "proxy", "min-interval", "max-interval")
 	return c
 }
 
 // addedFeed is one address of `add --json`.
 type addedFeed struct {
+	Asked      string           `json:"asked"` // as it was typed, without user and password
 	ID         *int64           `json:"id"`
 	URL        *string          `json:"url"`
 	Found      *string          `json:"found"` // link, rule, path; null: the address itself is the feed
 	Title      *string          `json:"title"`
 	Category   *string          `json:"category"`
+	Status     *string          `json:"status"`
 	Already    bool             `json:"already"`
 	Items      int              `json:"items"`
 	Candidates []foundCandidate `json:"candidates"`
@@ -44,17 +53,35 @@ type foundCandidate struct {
 	Type  *string `json:"type"`
 }
 
+// adding is what became of one address.
+type adding struct {
+	name string // of the address, for messages
+	crawl.AddResult
+	stopped string // why the feed, which is already there, is stopped; "" if it is not
+	err     error
+}
+
 func runAdd(ctx context.Context, a *app, addresses []string, o crawl.AddOptions) error {
 	o.Category, o.Title = clean(o.Category), clean(o.Title)
+	if o.Title != "" && len(addresses) > 1 {
+		return usagef("--title is for one feed")
+	}
 	results := []addedFeed{}
 	var worst error
-	for _, address := range addresses {
-		r, err := crawl.Add(ctx, a.crawlConfig(), address, o)
-		if err != nil && isOurs(err) {
-			return err
+	for i, address := range addresses {
+		one := adding{name: addressName(address)}
+		if len(addresses) > 1 {
+			one.name = fmt.Sprintf("argument %d (%s)", i+1, one.name)
 		}
-		results = append(results, addedAs(r, err))
-		worst = worse(worst, a.tellAdded(address, r, err))
+		one.AddResult, one.err = crawl.Add(ctx, a.crawlConfig(), address, o)
+		if one.Already && one.err == nil {
+			one.stopped, one.err = a.whyStopped(ctx, one.ID)
+		}
+		if one.err != nil && isOurs(one.err) {
+			return one.err
+		}
+		results = append(results, addedAs(typedWithout(address), one))
+		worst = worse(worst, a.tellAdded(one, withoutName(one.err, addressName(address))))
 	}
 	if a.json {
 		if err := a.printJSON(results); err != nil {
@@ -62,6 +89,29 @@ func runAdd(ctx context.Context, a *app, addresses []string, o crawl.AddOptions)
 		}
 	}
 	return worst
+}
+
+// whyStopped is the reason for which a feed is stopped, "" if it is not.
+func (a *app) whyStopped(ctx context.Context, id int64) (reason string, err error) {
+	err = a.open(ctx, func(_ *state.Dir, s *store.Store) error {
+		f, err := s.FindFeed(ctx, strconv.FormatInt(id, 10))
+		if f.Status == "stopped" {
+			reason = cmp.Or(f.StoppedReason, "no reason is known")
+		}
+		return err
+	})
+	return reason, err
+}
+
+// withoutName is an error whose text does not begin with the name of the address, which the message has already.
+func withoutName(err error, name string) error {
+	if err == nil {
+		return nil
+	}
+	if text, found := strings.CutPrefix(err.Error(), name+": "); found {
+		return &hintedError{errors.New(text), hint(err)}
+	}
+	return err
 }
 
 // isOurs tells an error that ends the command from one that is about the address.
@@ -79,40 +129,42 @@ func worse(a, b error) error {
 }
 
 // tellAdded says what became of an address. The error is for the exit code only: it has been said.
-func (a *app) tellAdded(address string, r crawl.AddResult, err error) error {
+func (a *app) tellAdded(one adding, err error) error {
 	switch {
 	case err != nil:
-		a.complain(fmt.Errorf("add %s: %w", addressName(address), err))
+		a.complain(fmt.Errorf("add %s: %w", one.name, err))
 		return errSaid
-	case len(r.Candidates) > 0:
+	case len(one.Candidates) > 0:
 		a.complain(&usageError{
-			fmt.Errorf("add %s: it names %s", addressName(address), count(len(r.Candidates), "feed")),
+			fmt.Errorf("add %s: it names %s", one.name, count(len(one.Candidates), "feed")),
 			"choose one of these, and add that",
 		})
 		if a.json {
 			return errChoose
 		}
-		if err := a.listCandidates(r.Candidates); err != nil {
+		if err := a.listCandidates(one.Candidates); err != nil {
 			return err
 		}
 		return errChoose
-	case a.json:
+	case a.json || a.quiet:
 		return nil
 	}
-	text := fmt.Sprintf("feed %d", r.ID)
-	if r.Title != "" {
-		text += fmt.Sprintf(" %q", r.Title)
+	text := fmt.Sprintf("feed %d", one.ID)
+	if one.Title != "" {
+		text += fmt.Sprintf(" %q", one.Title)
 	}
-	if r.Found != "" {
-		text += fmt.Sprintf(" at %s (by %s)", r.URL, r.Found)
+	if one.Found != "" {
+		text += fmt.Sprintf(" at %s (by %s)", one.URL, one.Found)
 	}
 	switch {
-	case r.Already:
-		return a.tell("already there: %s in %s", text, r.Category)
-	case r.Found != "":
-		return a.tell("added: %s in %s, %s", text, r.Category, count(r.Items, "item"))
+	case one.stopped != "":
+		return a.tell("already there, but stopped (%s): %s in %s; crawl resume %d starts it again", one.stopped, text, one.Category, one.ID)
+	case one.Already:
+		return a.tell("already there: %s in %s", text, one.Category)
+	case one.Found != "":
+		return a.tell("added: %s in %s, %s", text, one.Category, count(one.Items, "item"))
 	}
-	a.say("added: %s in %s, %s", text, r.Category, count(r.Items, "item"))
+	a.say("added: %s in %s, %s", text, one.Category, count(one.Items, "item"))
 	return nil
 }
 
@@ -124,16 +176,19 @@ func (a *app) listCandidates(candidates []crawl.Candidate) error {
 	return t.print(a.program)
 }
 
-func addedAs(r crawl.AddResult, err error) addedFeed {
+func addedAs(asked string, r adding) addedFeed {
 	f := addedFeed{
-		URL: nullText(r.URL), Found: nullText(r.Found), Title: nullText(r.Title), Category: nullText(r.Category),
+		Asked: asked, URL: nullText(r.URL), Found: nullText(r.Found), Title: nullText(r.Title), Category: nullText(r.Category),
 		Already: r.Already, Items: r.Items, Candidates: []foundCandidate{},
 	}
 	if r.ID != 0 {
-		f.ID = &r.ID
+		f.ID, f.Status = &r.ID, nullText("active")
 	}
-	if err != nil {
-		f.Error = nullText(err.Error())
+	if r.stopped != "" {
+		f.Status = nullText("stopped")
+	}
+	if r.err != nil {
+		f.Error = nullText(r.err.Error())
 	}
 	for _, c := range r.Candidates {
 		f.Candidates = append(f.Candidates, foundCandidate{c.URL, nullText(c.Title), nullText(c.Type)})

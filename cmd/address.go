@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"crawl/crawl/fetch"
 	"crawl/store"
@@ -53,4 +54,23 @@ func addressName(typed string) string {
 		return "an address"
 	}
 	return fetch.Redact(clean)
+}
+
+// typedWithout is an address as it was typed, without user and password.
+func typedWithout(typed string) string {
+	typed = strings.TrimSpace(typed)
+	before, after := "", typed
+	if scheme, rest, found := strings.Cut(typed, "://"); found {
+		before, after = scheme+"://", rest
+	}
+	authority := after
+	if _, _, _, err := fetch.Normalize(typed); err == nil { // else nobody knows where what ends
+		if end := strings.IndexAny(after, "/?#"); end >= 0 {
+			authority = after[:end]
+		}
+	}
+	if at := strings.LastIndex(authority, "@"); at >= 0 {
+		after = after[at+1:]
+	}
+	return before + after
 }

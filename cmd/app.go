@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"crawl/crawl"
 	"crawl/crawl/fetch"
@@ -28,6 +30,7 @@ type app struct {
 	log      *slog.Logger
 	logTo    *switchedWriter
 	json     bool
+	quiet    bool // errors only
 	verbose  bool // the level is info or lower
 	terminal bool // standard output is one
 }
@@ -38,8 +41,26 @@ const begun = "begun"
 // with makes a command's function: it loads the settings, builds the log, and runs. Errors of run are its own; those before it
 // are wrong usage.
 func (p program) with(run func(ctx context.Context, a *app, args []string) error) func(*cobra.Command, []string) error {
+	return p.withSettings(loadSettings, run)
+}
+
+// withAnyFile is with for a command that must work even if the settings file is wrong.
+func (p program) withAnyFile(run func(ctx context.Context, a *app, args []string) error) func(*cobra.Command, []string) error {
+	return p.withSettings(func(flags *pflag.FlagSet, env func(string) (string, bool)) (settings, map[string]origin, error) {
+		s, origins, err := loadSettings(flags, env)
+		if err != nil {
+			return loadWithoutFile(flags, env)
+		}
+		return s, origins, nil
+	}, run)
+}
+
+// loader is loadSettings or one like it.
+type loader = func(*pflag.FlagSet, func(string) (string, bool)) (settings, map[string]origin, error)
+
+func (p program) withSettings(load loader, run func(ctx context.Context, a *app, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
-		s, origins, err := loadSettings(c.Flags(), p.env)
+		s, origins, err := load(c.Flags(), p.env)
 		if err != nil {
 			return err
 		}
@@ -51,7 +72,8 @@ func (p program) with(run func(ctx context.Context, a *app, args []string) error
 		a.json, _ = c.Flags().GetBool("json")
 		level := logLevel(s, origins["log-level"].from, quiet, verbose)
 		a.log = newLog(a.logTo, level, s.logFormat)
-		a.verbose = level <= slog.LevelInfo
+		a.quiet, a.verbose = level > slog.LevelWarn, level <= slog.LevelInfo
+		a.warnOfVariables()
 		a.terminal = p.isTerminal(p.stdout)
 		err = run(c.Context(), a, args)
 		if errors.Is(err, context.Canceled) {
@@ -87,6 +109,25 @@ func (a *app) open(ctx context.Context, use func(d *state.Dir, s *store.Store) e
 	return use(d, s)
 }
 
+// openExisting is open for a command that only reads: it makes neither directory nor database. errNothingYet is an error's cause
+// where there is none.
+func (a *app) openExisting(ctx context.Context, use func(d *state.Dir, s *store.Store) error) error {
+	if _, err := os.Stat(a.database()); errors.Is(err, fs.ErrNotExist) {
+		return &hintedError{fmt.Errorf("%w at %s", errNothingYet, a.database()), "crawl import or crawl add makes one; --dir or CRAWL_DIR names another place"}
+	}
+	return a.open(ctx, use)
+}
+
+var errNothingYet = errors.New("there is no database")
+
+// database is the path of the database in force.
+func (a *app) database() string {
+	if a.db != "" {
+		return a.db
+	}
+	return filepath.Join(a.dir, "crawl.db")
+}
+
 // client checks URLs as the fetches of a run will.
 func (a *app) client() (*fetch.Client, error) { return fetch.New(a.crawlConfig().Fetch) }
 
@@ -113,8 +154,11 @@ func feedRef(typed string) string {
 // find finds the feeds that the arguments name, each once.
 func find(ctx context.Context, s *store.Store, refs []string) ([]store.Feed, error) {
 	var feeds []store.Feed
-	for _, ref := range refs {
+	for i, ref := range refs {
 		f, err := s.FindFeed(ctx, feedRef(ref))
+		if err != nil && len(refs) > 1 {
+			err = fmt.Errorf("argument %d (%s): %w", i+1, shownArgument(ref), err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +179,7 @@ func ids(feeds []store.Feed) []int64 {
 
 // say prints a line on standard output if that is a terminal: what a command did, for those who watch.
 func (a *app) say(format string, args ...any) {
-	if a.terminal && !a.json {
+	if a.terminal && !a.json && !a.quiet {
 		_ = a.tell(format, args...) // who watches will see that it failed
 	}
 }
@@ -150,6 +194,13 @@ func (a *app) tell(format string, args ...any) error {
 
 // note prints a line on standard error: something to know, but no error.
 func (a *app) note(format string, args ...any) {
+	if !a.quiet {
+		a.fault(format, args...)
+	}
+}
+
+// fault prints a line on standard error: something that went wrong and did not end the command.
+func (a *app) fault(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "crawl: %s\n", clean(fmt.Sprintf(format, args...)))
 }
 

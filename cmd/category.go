@@ -15,20 +15,20 @@ func newCategory(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "category",
 		Short: "list, rank, rename or remove categories",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0, ""),
 		RunE:  p.with(list),
 	}
 	c.AddCommand(
-		&cobra.Command{Use: "list", Short: "the categories, with their feeds", Args: cobra.NoArgs, RunE: p.with(list)},
+		&cobra.Command{Use: "list", Short: "the categories, with their feeds", Args: takes(0, 0, ""), RunE: p.with(list)},
 		newCategorySet(p),
 		&cobra.Command{
-			Use: "rename OLD NEW", Short: "give a category another name", Args: cobra.ExactArgs(2),
+			Use: "rename OLD NEW", Short: "give a category another name", Args: takes(2, 2, "OLD NEW"),
 			RunE: p.with(func(ctx context.Context, a *app, args []string) error {
 				return runCategoryRename(ctx, a, args[0], args[1])
 			}),
 		},
 		&cobra.Command{
-			Use: "remove NAME", Short: "remove an empty category", Args: cobra.ExactArgs(1),
+			Use: "remove NAME", Short: "remove an empty category", Args: takes(1, 1, "NAME"),
 			RunE: p.with(func(ctx context.Context, a *app, args []string) error { return runCategoryRemove(ctx, a, args[0]) }),
 		},
 	)
@@ -40,13 +40,18 @@ func newCategorySet(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "set NAME --ranked[=false]",
 		Short: "keep the position of each item for each hour, or no longer; makes the category if there is none",
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(1, 1, "NAME"),
 		RunE: p.with(func(ctx context.Context, a *app, args []string) error {
 			return runCategorySet(ctx, a, args[0], ranked)
 		}),
+		PreRunE: func(c *cobra.Command, _ []string) error {
+			if !c.Flags().Changed("ranked") {
+				return usagef("category set: --ranked is missing, or --ranked=false")
+			}
+			return nil
+		},
 	}
 	c.Flags().BoolVar(&ranked, "ranked", false, "the order of its feeds means something")
-	_ = c.MarkFlagRequired("ranked") // it is there
 	return c
 }
 
@@ -66,7 +71,7 @@ func listedAs(c store.Category) listedCategory {
 }
 
 func runCategoryList(ctx context.Context, a *app) error {
-	return a.open(ctx, func(_ *state.Dir, s *store.Store) error {
+	return a.openExisting(ctx, func(_ *state.Dir, s *store.Store) error {
 		categories, err := s.Categories(ctx)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,17 +17,18 @@ func newCheck(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check URL|FILE",
 		Short: "fetch and read one document, print what a run would store, with every warning; stores nothing",
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(1, 1, "URL|FILE"),
 		RunE:  p.with(func(ctx context.Context, a *app, args []string) error { return runCheck(ctx, a, args[0]) }),
 	}
 	addSettings(c.Flags(), forFetch)
+	showOnly(c.Flags(), "timeout", "connect-timeout", "max-body", "allow-net", "user-agent", "proxy", "min-interval", "max-interval")
 	return c
 }
 
 // checked is what `check --json` prints.
 type checked struct {
 	URL          *string       `json:"url"`
-	Status       int           `json:"status"`
+	Status       *int          `json:"status"`
 	Type         *string       `json:"type"`
 	Title        *string       `json:"title"`
 	SiteURL      *string       `json:"site_url"`
@@ -34,7 +36,7 @@ type checked struct {
 	ETag         *string       `json:"etag"`
 	LastModified *string       `json:"last_modified"`
 	Bytes        int64         `json:"bytes"`
-	NextSeconds  int64         `json:"next_seconds"`
+	NextSeconds  *int64        `json:"next_seconds"`
 	Count        int           `json:"count"`
 	Warnings     []string      `json:"warnings"`
 	ParsedWhole  *string       `json:"parsed_whole"`
@@ -66,6 +68,9 @@ type checkedItem struct {
 
 func runCheck(ctx context.Context, a *app, address string) error {
 	c, err := crawl.Check(ctx, a.crawlConfig(), address)
+	if _, missing := os.Stat(address); err != nil && missing != nil && !strings.Contains(address, ":") {
+		err = &hintedError{err, "there is no file of that name either"}
+	}
 	if a.json {
 		out := checkedAs(c)
 		if err != nil {
@@ -130,10 +135,16 @@ func writeChecked(w io.Writer, c crawl.Checked) error {
 
 func checkedAs(c crawl.Checked) checked {
 	out := checked{
-		URL: nullText(c.URL), Status: c.Status, Type: nullText(c.Type), Title: nullText(c.Title), SiteURL: nullText(c.SiteURL),
+		URL: nullText(c.URL), Type: nullText(c.Type), Title: nullText(c.Title), SiteURL: nullText(c.SiteURL),
 		Redirects: []redirect{}, ETag: nullText(c.ETag), LastModified: nullText(c.LastMod), Bytes: c.Bytes,
-		NextSeconds: int64(c.Next.Seconds()), Count: c.Count, Warnings: append([]string{}, c.Warnings...),
+		Count: c.Count, Warnings: append([]string{}, c.Warnings...),
 		ParsedWhole: nullText(c.Whole), Items: []checkedItem{},
+	}
+	if c.Status != 0 {
+		out.Status = &c.Status
+	}
+	if seconds := int64(c.Next.Seconds()); seconds > 0 {
+		out.NextSeconds = &seconds
 	}
 	for _, h := range c.Hops {
 		out.Redirects = append(out.Redirects, redirect(h))

@@ -14,7 +14,7 @@ func newConfig(p program) *cobra.Command {
 		Short: "print the settings in force, and where each comes from",
 		Long: `config prints the settings in force, and where each comes from. Every setting has one name: flag --max-feeds, key max-feeds in the
 file, variable CRAWL_MAX_FEEDS. A flag beats a variable beats the file beats the default.`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0, ""),
 		RunE: p.with(func(_ context.Context, a *app, _ []string) error { return runConfig(a) }),
 	}
 	addSettings(c.Flags(), forFetch|forInvoked|forRun)
@@ -34,6 +34,9 @@ func runConfig(a *app) error {
 	for _, s := range settingList() {
 		o := a.origins[s.name]
 		value := strings.Join(o.texts, ",")
+		if s.name == "db" {
+			value = a.database()
+		}
 		if s.secret {
 			value = withoutPassword(value)
 		}

@@ -91,7 +91,7 @@ func TestJSONContract(t *testing.T) {
 			"items.enclosures items.guid items.key items.published_at items.summary items.title items.updated_at items.url " +
 			"last_modified next_seconds parsed_whole redirects site_url status title type url warnings"},
 		{[]string{"run", "--dry-run", "--json"}, "category fetch id reason url"},
-		{[]string{"add", c.url + "/blog.atom", "--json"}, "already candidates category error found id items title url"},
+		{[]string{"add", c.url + "/blog.atom", "--json"}, "already asked candidates category error found id items status title url"},
 		{[]string{"kill", "--json"}, "holder outcome seconds"},
 	} {
 		if got := keysOf(t, c.ok(test.args...)); got != test.want {

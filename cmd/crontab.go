@@ -18,7 +18,7 @@ func newCrontab(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "crontab",
 		Short: "print the two entries for cron, or units for systemd, with absolute paths",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0, ""),
 		RunE:  p.with(func(_ context.Context, a *app, _ []string) error { return runCrontab(a, o) }),
 	}
 	c.Flags().BoolVar(&o.systemd, "systemd", false, "services and timers instead")
@@ -94,7 +94,7 @@ func (a *app) printCrontab(jobs []job) error {
 				if strings.ContainsAny(word, "%\n") {
 					return &hintedError{
 						fmt.Errorf("cron cannot carry %q: it cuts an entry at %% and at the end of a line", word),
-						"crawl crontab --systemd can carry a %; else choose another name",
+						"crawl.toml in the data directory can hold that setting, and crawl crontab --systemd can carry a %",
 					}
 				}
 				words[i] = shellWord(word)

@@ -23,7 +23,7 @@ func newDemo(p program) *cobra.Command {
 		Short: "the whole life of crawl on this machine, without network, in some seconds",
 		Long: `demo starts a local server with sample feeds, good and broken, and lets crawl import them into a temporary directory, run,
 be killed in the middle, half-check, and run again. It says at each step what happened, and leaves nothing behind.`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0, ""),
 		RunE: p.with(func(ctx context.Context, a *app, _ []string) error { return runDemo(ctx, a) }),
 	}
 }

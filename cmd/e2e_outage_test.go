@@ -241,7 +241,10 @@ func TestDeadFeedsAloneAreCountedAndStopped(t *testing.T) {
 	w.silent(runAt(0), "run")
 	w.run(runAt(0).Add(10*time.Minute), "remove", "--yes", alive.url).want(0)
 	for hour := 1; hour < 40; hour++ {
-		w.silent(runAt(hour), "run")
+		w.run(runAt(hour), "run").want(0)
+	}
+	if e := w.run(runAt(40), "run").want(0); !strings.Contains(e.stderr, "there is no active feed") {
+		t.Errorf("nothing is said of a list without active feeds: %s", e)
 	}
 	same(t, "standing", []string{"stopped | 5 | 8"}, w.query("SELECT status, consecutive_failures, count(*) FROM feeds GROUP BY 1, 2"))
 	same(t, "without a reason", nil, w.query("SELECT url FROM feeds WHERE stopped_reason IS NULL"))

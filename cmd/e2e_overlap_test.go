@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -39,8 +40,8 @@ func TestOfEightRunsOneWorks(t *testing.T) {
 	w.converged(halfAt(0))
 }
 
-// The same where there is no database yet: nobody is told of locks.
-func TestEightRunsOnAnEmptyDirectoryAreSilent(t *testing.T) {
+// The same where there is no database yet: nobody is told of locks, only that there is no feed.
+func TestEightRunsOnAnEmptyDirectoryKnowNoLocks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newSite(t))
 	var processes []*process
@@ -48,7 +49,9 @@ func TestEightRunsOnAnEmptyDirectoryAreSilent(t *testing.T) {
 		processes = append(processes, w.start(runAt(0), "run"))
 	}
 	for _, p := range processes {
-		p.wait().want(0).wantSilence()
+		if e := p.wait().want(0); e.stdout != "" || e.stderr != "" && (strings.Count(e.stderr, "\n") != 1 || !strings.Contains(e.stderr, "there is no active feed")) {
+			t.Errorf("%s", e)
+		}
 	}
 	w.nothingToDo(halfAt(0), "half-check")
 }

@@ -102,7 +102,7 @@ func TestRunRefusesPrivateAddresses(t *testing.T) {
 	wide := newWorld(t, nil)
 	wide.follows(append(urls, good)...)
 	w := wide.opening(ip + "/32")
-	b.quietly(w, runAt(0), "run")
+	w.run(runAt(0), "run").want(0)
 	for _, row := range w.query("SELECT url, last_error_kind, last_error FROM feeds WHERE last_error_kind IS NOT 'address'") {
 		t.Errorf("not refused for its address: %s; the targets are %q", row, targets)
 	}

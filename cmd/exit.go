@@ -143,7 +143,12 @@ func (p program) complain(err error) {
 
 // didYouMean is a hint with the nearest of some names, "" if none is near.
 func didYouMean(name string, names []string) string {
-	if near := store.Nearest(strings.ToLower(name), names); near != "" {
+	return didYouMeanExactly(strings.ToLower(name), names)
+}
+
+// didYouMeanExactly is didYouMean where upper case means something.
+func didYouMeanExactly(name string, names []string) string {
+	if near := store.Nearest(name, names); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return ""

@@ -15,13 +15,13 @@ func newExport(p program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "export",
 		Short: "print the feeds as OPML",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0, ""),
 		RunE:  p.with(func(ctx context.Context, a *app, _ []string) error { return runExport(ctx, a) }),
 	}
 }
 
 func runExport(ctx context.Context, a *app) error {
-	return a.open(ctx, func(_ *state.Dir, s *store.Store) error {
+	return a.openExisting(ctx, func(_ *state.Dir, s *store.Store) error {
 		feeds, err := s.Feeds(ctx, store.Filter{})
 		if err != nil {
 			return err

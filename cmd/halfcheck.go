@@ -13,7 +13,7 @@ func newHalfCheck(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "half-check",
 		Short: "half an hour later: finish what the run did not",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0, ""),
 		RunE:  p.with(func(ctx context.Context, a *app, _ []string) error { return runHalfCheck(ctx, a, o) }),
 	}
 	c.Flags().BoolVar(&o.FailIfRunning, "fail-if-running", false, "exit with 6 if another process works on this hour")

@@ -24,14 +24,17 @@ func newImport(p program) *cobra.Command {
 		Use:   "import FILE",
 		Short: "add the feeds of an OPML file; its folders are categories",
 		Long: `import adds the feeds of an OPML file, - for standard input. Folders are categories, nested ones joined with " / ". Good lines
-are imported even if others are not; each refused one is named, and the exit code is 1 then. Importing twice changes nothing.`,
-		Args: cobra.ExactArgs(1),
+are imported even if others are not; each refused one is named, and the exit code is 1 then. So it is for a file that is damaged or cut
+off: what stands before the damage is imported, unless --prune is given. A file without any feed is no error, but said. Importing twice
+changes nothing.`,
+		Args: takes(1, 1, "FILE"),
 		RunE: p.with(func(ctx context.Context, a *app, args []string) error { return runImport(ctx, a, args[0], o) }),
 	}
 	c.Flags().BoolVar(&o.prune, "prune", false, "remove feeds that are not in the file")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be done; change nothing")
 	c.Flags().BoolVar(&o.yes, "yes", false, "let --prune remove more than a tenth of the feeds")
 	addSettings(c.Flags(), forFetch)
+	showOnly(c.Flags(), "allow-net")
 	return c
 }
 
@@ -42,6 +45,7 @@ type imported struct {
 	Refused []refusedLine `json:"refused"`
 	Removed int           `json:"removed"`
 	DryRun  bool          `json:"dry_run"`
+	Damage  *string       `json:"damage"` // what kept the rest of the file from being read
 }
 
 // refusedLine is a line that was not imported.
@@ -52,58 +56,83 @@ type refusedLine struct {
 }
 
 func runImport(ctx context.Context, a *app, path string, o importOptions) error {
-	outlines, err := a.readOutlines(path)
-	if err != nil {
-		return err
-	}
-	feeds, refused, err := a.judge(outlines)
-	if err != nil {
-		return err
-	}
+	name := path
 	if path == "-" {
-		path = "standard input"
+		name = "standard input"
+	}
+	outlines, damage, err := a.readOutlines(path, name)
+	if err != nil {
+		return err
+	}
+	if damage != nil && (o.prune || len(outlines) == 0) {
+		return &hintedError{damage, "nothing was imported"}
+	}
+	feeds, refused, err := a.judge(name, outlines)
+	if err != nil {
+		return err
 	}
 	for _, r := range refused {
-		a.note("%s: line %d: %q: %s", path, r.Line, r.Title, r.Reason)
+		a.fault("%s: line %d: %s%s", name, r.Line, quoted(r.Title), r.Reason)
 	}
-	done := imported{Refused: append([]refusedLine{}, refused...), DryRun: o.dryRun}
+	done := imported{Refused: append([]refusedLine{}, refused...), DryRun: o.dryRun, Damage: nullError(damage)}
 	err = a.open(ctx, func(_ *state.Dir, s *store.Store) error {
 		if o.dryRun {
 			return done.foresee(ctx, a, s, feeds, o)
 		}
 		return done.apply(ctx, a, s, feeds, o)
 	})
-	if err == nil && len(refused) > 0 {
+	switch {
+	case err != nil:
+		return err
+	case damage != nil:
+		err = &hintedError{damage, "what stands before that was read: " + count(len(outlines), "line")}
+	case len(refused) > 0:
 		err = errSaid
+	case len(outlines) == 0:
+		a.note("%s holds no feed", name)
 	}
-	if err == nil || err == errSaid {
-		err = errors.Join(err, done.tell(a))
-	}
-	return err
+	return errors.Join(err, done.tell(a))
 }
 
-func (a *app) readOutlines(path string) ([]outline, error) {
+// readOutlines reads an OPML file. damage is what keeps the rest of it from being read.
+func (a *app) readOutlines(path, name string) (outlines []outline, damage, err error) {
 	var from io.Reader = a.stdin
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, &usageError{err: err}
+			return nil, nil, &usageError{err: err}
 		}
 		defer f.Close()
 		from = f
 	}
-	outlines, err := readOPML(from)
-	if path == "-" {
-		path = "standard input"
+	outlines, err = readOPML(from)
+	if err == nil {
+		return outlines, nil, nil
 	}
-	if err != nil {
-		return nil, &hintedError{fmt.Errorf("%s: %w", path, err), "nothing was imported"}
+	err = fmt.Errorf("%s: %w", name, err)
+	if errors.Is(err, errNotXML) {
+		return outlines, err, nil
 	}
-	return outlines, nil
+	return nil, nil, &hintedError{err, "nothing was imported"}
+}
+
+// quoted is a title before a message, nothing for none.
+func quoted(title string) string {
+	if title == "" {
+		return ""
+	}
+	return fmt.Sprintf("%q: ", title)
+}
+
+func nullError(err error) *string {
+	if err == nil {
+		return nil
+	}
+	return nullText(err.Error())
 }
 
 // judge sorts the lines into feeds and refused ones. A feed that comes twice counts where it comes first.
-func (a *app) judge(outlines []outline) (feeds []store.NewFeed, refused []refusedLine, err error) {
+func (a *app) judge(name string, outlines []outline) (feeds []store.NewFeed, refused []refusedLine, err error) {
 	client, err := a.client()
 	if err != nil {
 		return nil, nil, err
@@ -117,7 +146,7 @@ func (a *app) judge(outlines []outline) (feeds []store.NewFeed, refused []refuse
 			continue
 		}
 		if earlier, twice := first[to.url]; twice {
-			a.noteRepeated(o, earlier)
+			a.noteRepeated(name, o, earlier)
 			continue
 		}
 		first[to.url] = o
@@ -148,9 +177,9 @@ func reasonOf(err error) string {
 }
 
 // noteRepeated says that a line repeats an earlier one, if that could surprise: in another folder.
-func (a *app) noteRepeated(o, earlier outline) {
+func (a *app) noteRepeated(name string, o, earlier outline) {
 	if o.category != earlier.category {
-		a.note("line %d: %q is also in line %d; it goes into %q, the first", o.line, o.title, earlier.line, categoryOr(earlier.category))
+		a.note("%s: line %d: %sit is also in line %d, and goes into %q, the first", name, o.line, quoted(o.title), earlier.line, categoryOr(earlier.category))
 	}
 }
 

@@ -15,7 +15,9 @@ import (
 
 type itemsOptions struct {
 	after                     int64
-	since, category, feed     string
+	since                     string
+	category                  *string // nil: not given
+	feeds                     []string
 	limit                     int
 	byChange                  bool
 	jsonLines, csv, atom, rss bool
@@ -27,22 +29,27 @@ func newItems(p program) *cobra.Command {
 		Use:   "items",
 		Short: "items, newest first; with --after, changes in order",
 		Long: `items prints stored items, newest first. With --after SEQ it prints changes (new, updated, removed) in order of seq: a program that
-remembers the last seq it handled, and asks for what came after it, never misses and never repeats a change.`,
-		Args: cobra.NoArgs,
+remembers the last seq it handled, and asks for what came after it, never misses and never repeats a change.
+
+In CSV a cell with text of a feed that begins with = + - @, a tab or a line break has a ' before it, for a spreadsheet would take it
+for a formula.`,
+		Args: takes(0, 0, ""),
 	}
 	f := c.Flags()
 	f.Int64Var(&o.after, "after", 0, "changes after this `SEQ`, in order; 0: from the first")
 	f.StringVar(&o.since, "since", "", "only what was first seen or changed since a `TIME` (RFC 3339), or for so long (24h)")
-	f.StringVar(&o.category, "category", "", "only this category")
-	f.StringVar(&o.feed, "feed", "", "only this feed, by id or URL")
-	f.IntVar(&o.limit, "limit", 0, "at most so many; 0: all")
+	f.String("category", "", "only the category `NAME`")
+	f.StringArrayVar(&o.feeds, "feed", nil, "only this `FEED`, by id or URL (repeatable)")
+	f.IntVar(&o.limit, "limit", 0, "at most `N`; 0: all")
 	f.BoolVar(&o.jsonLines, "jsonl", false, "one JSON object a line")
 	f.BoolVar(&o.csv, "csv", false, "comma-separated values")
 	f.BoolVar(&o.atom, "atom", false, "an Atom feed")
 	f.BoolVar(&o.rss, "rss", false, "an RSS feed")
-	c.MarkFlagsMutuallyExclusive("jsonl", "csv", "atom", "rss")
 	c.RunE = p.with(func(ctx context.Context, a *app, _ []string) error {
-		o.byChange = f.Changed("after")
+		if err := exclusive(c, "json", "jsonl", "csv", "atom", "rss"); err != nil {
+			return err
+		}
+		o.byChange, o.category = f.Changed("after"), givenText(c, "category")
 		return runItems(ctx, a, o)
 	})
 	return c
@@ -52,14 +59,11 @@ func runItems(ctx context.Context, a *app, o itemsOptions) error {
 	if o.after < 0 || o.limit < 0 {
 		return usagef("--after and --limit cannot be negative")
 	}
-	if a.json && (o.jsonLines || o.csv || o.atom || o.rss) {
-		return usagef("--json cannot be combined with another form")
-	}
 	since, err := sinceWhen(o.since, a.now())
 	if err != nil {
 		return err
 	}
-	return a.open(ctx, func(_ *state.Dir, s *store.Store) error {
+	return a.openExisting(ctx, func(_ *state.Dir, s *store.Store) error {
 		filter, err := o.filter(ctx, s)
 		if err != nil {
 			return err
@@ -87,20 +91,16 @@ func runItems(ctx context.Context, a *app, o itemsOptions) error {
 
 // filter says what the flags choose. A category or feed that is not there is an error.
 func (o itemsOptions) filter(ctx context.Context, s *store.Store) (store.ItemFilter, error) {
-	f := store.ItemFilter{ByChange: o.byChange, After: o.after, Category: o.category, Limit: o.limit}
-	if o.category != "" {
-		if _, err := s.FindCategory(ctx, o.category); err != nil {
+	f := store.ItemFilter{ByChange: o.byChange, After: o.after, Limit: o.limit}
+	if o.category != nil {
+		if _, err := s.FindCategory(ctx, *o.category); err != nil {
 			return f, err
 		}
+		f.Category = *o.category
 	}
-	if o.feed != "" {
-		feed, err := s.FindFeed(ctx, feedRef(o.feed))
-		if err != nil {
-			return f, err
-		}
-		f.FeedID = feed.ID
-	}
-	return f, nil
+	feeds, err := find(ctx, s, o.feeds)
+	f.FeedIDs = ids(feeds)
+	return f, err
 }
 
 // sinceWhen reads an instant or a duration back from now; "" is the zero time.

@@ -12,7 +12,7 @@ import (
 )
 
 // itemsCSV writes a head and one record an item (RFC 4180). What is unknown is empty; categories are joined by commas, enclosures
-// are JSON.
+// are JSON. What a feed wrote cannot be a formula.
 func itemsCSV(w io.Writer, rows iter.Seq2[store.ItemRow, error]) error {
 	c := csv.NewWriter(w)
 	err := c.Write([]string{"seq", "kind", "columns", "id", "feed_id", "feed_url", "key", "guid", "url", "title", "author",
@@ -41,12 +41,20 @@ func itemRecord(r store.ItemRow) []string {
 	}
 	record := []string{
 		strconv.FormatInt(r.Seq, 10), r.Kind, strings.Join(r.Columns, ","), strconv.FormatInt(r.ID, 10),
-		strconv.FormatInt(r.FeedID, 10), r.FeedURL, r.Key, r.GUID, r.URL, r.Title, r.Author,
-		stamp(r.PublishedAt), stamp(r.UpdatedAt), stamp(r.FirstSeenAt), stamp(r.ChangedAt), r.Summary, r.Content,
-		strings.Join(r.Categories, ","), enclosures,
+		strconv.FormatInt(r.FeedID, 10), r.FeedURL, noFormula(r.Key), noFormula(r.GUID), noFormula(r.URL), noFormula(r.Title), noFormula(r.Author),
+		stamp(r.PublishedAt), stamp(r.UpdatedAt), stamp(r.FirstSeenAt), stamp(r.ChangedAt), noFormula(r.Summary), noFormula(r.Content),
+		noFormula(strings.Join(r.Categories, ",")), enclosures,
 	}
 	for i, cell := range record {
 		record[i] = carried(cell)
 	}
 	return record
+}
+
+// noFormula keeps a spreadsheet from computing a stranger's text (OWASP, "CSV injection").
+func noFormula(text string) string {
+	if text = carried(text); text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+		return "'" + text
+	}
+	return text
 }

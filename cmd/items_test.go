@@ -113,3 +113,15 @@ func TestSince(t *testing.T) {
 		}
 	}
 }
+
+// A spreadsheet does not compute what a feed wrote; what is ours stays as it is.
+func TestCSVHasNoFormulas(t *testing.T) {
+	for in, want := range map[string]string{
+		"=1+1": "'=1+1", "+49": "'+49", "-x": "'-x", "@x": "'@x", "\tx": "'\tx", "\r=x": "'\r=x", "\x00=x": "'=x", "a=b": "a=b", "": "", "é": "é",
+	} {
+		row := store.ItemRow{Seq: 1, Kind: "new", Item: store.Item{Title: in}}
+		if got := itemRecord(row); got[9] != want || got[0] != "1" {
+			t.Errorf("%q is %q, want %q", in, got[9], want)
+		}
+	}
+}

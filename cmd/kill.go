@@ -22,18 +22,18 @@ func newKill(p program) *cobra.Command {
 		Short: "stop the run, and stay stopped until the next one",
 		Long: `kill sets the kill flag: the run stops, keeps what it has fetched, and the half-check of this hour stays away.
 The next crawl run clears the flag. The exit code is 0 if the run stopped or there was none, 6 if it still runs.`,
-		Args: cobra.NoArgs,
-		RunE: p.with(func(ctx context.Context, a *app, _ []string) error { return runKill(ctx, a, o) }),
+		Args: takes(0, 0, ""),
+		RunE: p.withAnyFile(func(ctx context.Context, a *app, _ []string) error { return runKill(ctx, a, o) }),
 	}
-	c.Flags().DurationVar(&o.wait, "wait", 30*time.Second, "for the run to end; 0: do not wait")
+	c.Flags().DurationVar(&o.wait, "wait", 30*time.Second, "wait `D` for the run to end; 0: do not wait")
 	return c
 }
 
 // killed is what `kill --json` prints. Outcome is stopped, nothing (nothing was running) or running (it still does).
 type killed struct {
-	Outcome string        `json:"outcome"`
-	Holder  *state.Holder `json:"holder"`
-	Seconds float64       `json:"seconds"`
+	Outcome string       `json:"outcome"`
+	Holder  *shownHolder `json:"holder"`
+	Seconds float64      `json:"seconds"`
 }
 
 func runKill(ctx context.Context, a *app, o killOptions) error {
@@ -62,7 +62,7 @@ func runKill(ctx context.Context, a *app, o killOptions) error {
 		return err
 	}
 	took := time.Since(began)
-	k := killed{Outcome: "stopped", Holder: holder, Seconds: float64(took.Milliseconds()) / 1000}
+	k := killed{Outcome: "stopped", Holder: shownHolderOf(holder), Seconds: float64(took.Milliseconds()) / 1000}
 	if !left {
 		return a.tellKill(k, fmt.Sprintf("stopped: %s ended after %.1f s", whoWorks(*holder), took.Seconds()))
 	}
@@ -98,20 +98,8 @@ func (a *app) tellKill(k killed, text string) error {
 	if a.json {
 		return a.printJSON(k)
 	}
-	if text == "" {
+	if text == "" || a.quiet {
 		return nil
 	}
 	return a.tell("%s", text)
-}
-
-// whoWorks names the process that holds the lock.
-func whoWorks(h state.Holder) string {
-	switch {
-	case h.Kind == "":
-		return "a process that has just begun"
-	case h.Run != 0:
-		return fmt.Sprintf("%s %d (process %d)", h.Kind, h.Run, h.PID)
-	default:
-		return fmt.Sprintf("%s (process %d)", h.Kind, h.PID)
-	}
 }

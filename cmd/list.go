@@ -7,12 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"crawl/crawl/fetch"
 	"crawl/state"
 	"crawl/store"
 )
 
 type listOptions struct {
-	category         string
+	category         *string // nil: not given
 	stopped, failing bool
 }
 
@@ -21,31 +22,39 @@ func newList(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "the feeds, with state, last success, failures and reason",
-		Args:  cobra.NoArgs,
-		RunE:  p.with(func(ctx context.Context, a *app, _ []string) error { return runList(ctx, a, o) }),
+		Args:  takes(0, 0, ""),
 	}
-	c.Flags().StringVar(&o.category, "category", "", "only this category")
+	c.Flags().String("category", "", "only the category `NAME`")
 	c.Flags().BoolVar(&o.stopped, "stopped", false, "only stopped feeds")
 	c.Flags().BoolVar(&o.failing, "failing", false, "only feeds that fail but are not stopped yet")
-	c.MarkFlagsMutuallyExclusive("stopped", "failing")
+	c.RunE = p.with(func(ctx context.Context, a *app, _ []string) error {
+		if err := exclusive(c, "stopped", "failing"); err != nil {
+			return err
+		}
+		o.category = givenText(c, "category")
+		return runList(ctx, a, o)
+	})
 	return c
 }
 
 func runList(ctx context.Context, a *app, o listOptions) error {
-	return a.open(ctx, func(_ *state.Dir, s *store.Store) error {
-		if o.category != "" {
-			if _, err := s.FindCategory(ctx, o.category); err != nil {
+	return a.openExisting(ctx, func(_ *state.Dir, s *store.Store) error {
+		filter := store.Filter{Stopped: o.stopped, Failing: o.failing}
+		if o.category != nil {
+			if _, err := s.FindCategory(ctx, *o.category); err != nil {
 				return err
 			}
+			filter.Category = *o.category
 		}
-		feeds, err := s.Feeds(ctx, store.Filter{Category: o.category, Stopped: o.stopped, Failing: o.failing})
+		feeds, err := s.Feeds(ctx, filter)
 		if err != nil {
 			return err
 		}
 		if a.json {
 			return a.printJSON(listed(feeds))
 		}
-		return feedTable(feeds, a.now(), func(url string) string { return url }).print(a.program)
+		width := a.width()
+		return listTable(feeds, a.now(), width == 0 || width >= wideList).print(a.program)
 	})
 }
 
@@ -88,15 +97,54 @@ func listed(feeds []store.Feed) []listedFeed {
 	return list
 }
 
-// feedTable shows feeds, with what show makes of each URL: whole where a person asks for the list, cut down to the host elsewhere.
-func feedTable(feeds []store.Feed, now time.Time, show func(url string) string) *table {
-	t := newTable("ID", "CATEGORY", "STATE", "FAILURES", "LAST SUCCESS", "ITEMS", "URL", "REASON")
+// wideList is how many columns a terminal must have to see also when feeds are fetched next.
+const wideList = 140
+
+// listTable shows feeds whole, for who asks for the list.
+func listTable(feeds []store.Feed, now time.Time, wide bool) *table {
+	t := newTable("ID", "CATEGORY", "STATE", "FAILURES", "LAST SUCCESS", "ITEMS")
+	if wide {
+		t.rows[0] = append(t.rows[0], "NEXT FETCH")
+	}
+	t.rows[0] = append(t.rows[0], "TITLE", "URL", "REASON")
 	t.whole = true // the reason comes last, and is why one looks
 	for _, f := range feeds {
-		t.add(fmt.Sprint(f.ID), f.Category, feedState(f), fmt.Sprint(f.ConsecutiveFailures), ago(f.LastSuccessAt, now),
-			fmt.Sprint(f.Items), show(f.URL), dash(feedReason(f)))
+		row := feedCells(f, now)
+		if wide {
+			row = append(row, nextFetch(f, now))
+		}
+		t.add(append(row, dash(narrow(f.Title)), f.URL, dash(feedReason(f)))...)
 	}
 	return t
+}
+
+// troubledTable shows feeds where nobody asked for their addresses: of those only the host.
+func troubledTable(feeds []store.Feed, now time.Time) *table {
+	t := newTable("ID", "CATEGORY", "STATE", "FAILURES", "LAST SUCCESS", "ITEMS", "URL", "REASON")
+	t.whole = true
+	for _, f := range feeds {
+		t.add(append(feedCells(f, now), fetch.Redact(f.URL), dash(feedReason(f)))...)
+	}
+	return t
+}
+
+func feedCells(f store.Feed, now time.Time) []string {
+	return []string{fmt.Sprint(f.ID), f.Category, feedState(f), fmt.Sprint(f.ConsecutiveFailures), ago(f.LastSuccessAt, now),
+		fmt.Sprint(f.Items)}
+}
+
+// nextFetch is in how long a feed is due.
+func nextFetch(f store.Feed, now time.Time) string {
+	switch left := f.NextFetchAt.Sub(now); {
+	case f.Status != "active":
+		return "-"
+	case f.NextFetchAt.IsZero(), left <= 0:
+		return "due"
+	case left < time.Hour:
+		return fmt.Sprintf("in %dm", int(left.Minutes())+1)
+	default:
+		return fmt.Sprintf("in %dh", int(left.Round(time.Hour).Hours()))
+	}
 }
 
 // feedState is a feed's state in one word.

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 func testProgram() program {
 	p := program{
 		args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		env: os.LookupEnv, now: time.Now,
+		env: os.LookupEnv, environ: os.Environ, now: time.Now,
 	}
 	if s := os.Getenv("CRAWL_TEST_NOW"); s != "" {
 		p.now = clockFrom(s)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/html/charset"
@@ -33,7 +35,8 @@ type outline struct {
 const folderSeparator = " / "
 
 // readOPML reads the feed lines of an OPML file in their order: every outline with an xmlUrl, and every other one that is no
-// folder. Entities, DOCTYPE and processing instructions mean nothing; a file that is cut off gives nothing.
+// folder. Entities, DOCTYPE and processing instructions mean nothing. Where XML ends before the file does, the error is errNotXML, and what
+// was read before comes with it.
 func readOPML(r io.Reader) ([]outline, error) {
 	text, err := io.ReadAll(io.LimitReader(r, opmlMaxBytes+1))
 	if err != nil {
@@ -51,11 +54,15 @@ func readOPML(r io.Reader) ([]outline, error) {
 	d.Entity = xml.HTMLEntity
 	d.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil } // it is UTF-8 by now
 	o := opmlReader{decoder: d}
-	if err := o.read(); err != nil {
+	err = o.read()
+	if err != nil && !errors.Is(err, errNotXML) {
 		return nil, err
 	}
-	return o.outlines, nil
+	return o.outlines, err
 }
+
+// errNotXML is the damage that keeps the rest of a file from being read.
+var errNotXML = errors.New("not XML")
 
 // opmlText turns a file of any encoding, named by its byte order mark or its XML declaration, into UTF-8 that XML can carry.
 func opmlText(text []byte) ([]byte, error) {
@@ -70,8 +77,24 @@ func opmlText(text []byte) ([]byte, error) {
 			return nil, fmt.Errorf("read as %s: %w", label, err)
 		}
 	}
-	return []byte(carried(strings.ToValidUTF8(string(text), "\ufffd"))), nil
+	return []byte(withoutReferences(carried(strings.ToValidUTF8(string(text), "\ufffd")))), nil
 }
+
+// withoutReferences drops the references to characters that XML cannot carry, at which a decoder gives up.
+func withoutReferences(text string) string {
+	return characterReference.ReplaceAllStringFunc(text, func(reference string) string {
+		digits, base := strings.TrimSuffix(reference[2:], ";"), 10
+		if digits[0] == 'x' {
+			digits, base = digits[1:], 16
+		}
+		if n, err := strconv.ParseInt(digits, base, 32); err != nil || carried(string(rune(n))) == "" {
+			return ""
+		}
+		return reference
+	})
+}
+
+var characterReference = regexp.MustCompile(`&#(x[0-9a-fA-F]+|[0-9]+);`)
 
 // opmlCharset is the encoding of a file by its first bytes: a byte order mark, the form of the first character, the declaration.
 func opmlCharset(head string) string {
@@ -122,7 +145,7 @@ func (o *opmlReader) read() error {
 		case errors.Is(err, io.EOF):
 			return errors.New("not OPML: there is no element in it")
 		case err != nil:
-			return fmt.Errorf("not XML: %w", err)
+			return fmt.Errorf("%w: %w", errNotXML, err)
 		}
 		switch t := token.(type) {
 		case xml.StartElement:

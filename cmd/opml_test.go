@@ -42,6 +42,7 @@ func TestReadOPML(t *testing.T) {
 		{"says UTF-16, is not", "<?xml version='1.0' encoding='utf-16'?><opml><body><outline text='é' xmlUrl='u'/></body></opml>", []outline{{title: "é", url: "u"}}},
 		{"control characters", "<opml><body><outline text=\"a\x0bb\x1b[m&#x202e;\" xmlUrl=\" u\n\"/></body></opml>", []outline{{title: "ab[m", url: "u"}}},
 		{"wrong bytes", "<opml><body><outline text=\"a\xffb\" xmlUrl=\"u\"/></body></opml>", []outline{{title: "a�b", url: "u"}}},
+		{"references to control characters", `<opml><body><outline text="a&#27;b&#x1B;&#0;" xmlUrl="u&#8;"/></body></opml>`, []outline{{title: "ab", url: "u"}}},
 		{"empty", `<opml version="2.0"><head/><body></body></opml>`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

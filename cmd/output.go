@@ -15,11 +15,16 @@ import (
 	"golang.org/x/term"
 )
 
-// isTerminal says whether a stream is a terminal that can move its cursor.
+// isTerminal says whether a stream is a terminal.
 func (p program) isTerminal(stream any) bool {
 	f, isFile := stream.(*os.File)
+	return isFile && term.IsTerminal(int(f.Fd()))
+}
+
+// canDraw says whether a stream is a terminal that can move its cursor.
+func (p program) canDraw(stream any) bool {
 	kind, _ := p.env("TERM")
-	return isFile && kind != "dumb" && term.IsTerminal(int(f.Fd()))
+	return kind != "dumb" && p.isTerminal(stream)
 }
 
 // print gives a command a buffered standard output and flushes it. A reader that has seen enough (head) is no error.

@@ -22,9 +22,10 @@ type progress struct {
 	bars map[string]*mpb.Bar
 }
 
-// newProgress is nil where standard error is no terminal, or the log of a verbose run goes there.
+// newProgress is nil where standard error is no terminal that can draw, where only errors are wanted, or where the log of a verbose
+// run goes there.
 func newProgress(a *app) *progress {
-	if !a.isTerminal(a.stderr) || a.verbose {
+	if !a.canDraw(a.stderr) || a.quiet || a.verbose {
 		return nil
 	}
 	p := &progress{

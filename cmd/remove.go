@@ -21,7 +21,7 @@ func newRemove(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove FEED…",
 		Short: "remove feeds with all their items",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  takes(1, -1, "FEED"),
 		RunE:  p.with(func(ctx context.Context, a *app, args []string) error { return runRemove(ctx, a, args, o) }),
 	}
 	c.Flags().BoolVar(&o.yes, "yes", false, "do not ask")

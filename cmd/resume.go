@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -11,8 +12,9 @@ import (
 )
 
 type resumeOptions struct {
-	category, url string
-	all           bool
+	category *string // nil: not given
+	url      string
+	all      bool
 }
 
 func newResume(p program) *cobra.Command {
@@ -20,18 +22,22 @@ func newResume(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume FEED… | --category NAME | --all",
 		Short: "end \"stopped\": the feeds are due at once",
-		RunE:  p.with(func(ctx context.Context, a *app, args []string) error { return runResume(ctx, a, args, o) }),
 	}
-	c.Flags().StringVar(&o.category, "category", "", "the stopped feeds of this category")
+	c.Flags().String("category", "", "the stopped feeds of the category `NAME`")
 	c.Flags().BoolVar(&o.all, "all", false, "all stopped feeds")
-	c.Flags().StringVar(&o.url, "url", "", "the feed's right address")
+	c.Flags().StringVar(&o.url, "url", "", "the feed's right address is `URL`")
 	addSettings(c.Flags(), forFetch)
+	showOnly(c.Flags(), "allow-net")
+	c.RunE = p.with(func(ctx context.Context, a *app, args []string) error {
+		o.category = givenText(c, "category")
+		return runResume(ctx, a, args, o)
+	})
 	return c
 }
 
 func runResume(ctx context.Context, a *app, refs []string, o resumeOptions) error {
 	ways := 0
-	for _, given := range []bool{len(refs) > 0, o.category != "", o.all} {
+	for _, given := range []bool{len(refs) > 0, o.category != nil, o.all} {
 		if given {
 			ways++
 		}
@@ -44,7 +50,7 @@ func runResume(ctx context.Context, a *app, refs []string, o resumeOptions) erro
 	}
 	address, err := a.address(o.url)
 	if err != nil {
-		return err
+		return &usageError{fmt.Errorf("--url: %w", err), hint(err)}
 	}
 	return a.open(ctx, func(_ *state.Dir, s *store.Store) error {
 		feeds, err := toResume(ctx, s, refs, o)
@@ -60,6 +66,12 @@ func runResume(ctx context.Context, a *app, refs []string, o resumeOptions) erro
 		if err != nil {
 			return err
 		}
+		for _, f := range feeds {
+			if f.Status == "active" {
+				a.log.Info("feed is not stopped", "feed", f.ID)
+				a.sayUnlessLogged(feedName(f) + " is not stopped")
+			}
+		}
 		a.say("%s resumed", count(n, "feed"))
 		return nil
 	})
@@ -69,10 +81,12 @@ func toResume(ctx context.Context, s *store.Store, refs []string, o resumeOption
 	if len(refs) > 0 {
 		return find(ctx, s, refs)
 	}
-	if o.category != "" {
-		if _, err := s.FindCategory(ctx, o.category); err != nil {
+	filter := store.Filter{Stopped: true}
+	if o.category != nil {
+		if _, err := s.FindCategory(ctx, *o.category); err != nil {
 			return nil, err
 		}
+		filter.Category = *o.category
 	}
-	return s.Feeds(ctx, store.Filter{Category: o.category, Stopped: true})
+	return s.Feeds(ctx, filter)
 }

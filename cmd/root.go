@@ -4,6 +4,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -19,6 +20,7 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            func(name string) (value string, set bool)
+	environ        func() []string // all variables, as NAME=value; nil for none
 	now            func() time.Time
 	point          func(name string) // named steps, for crash tests; nil for none
 }
@@ -30,8 +32,8 @@ func Main() int {
 		stdin:  os.Stdin,
 		stdout: os.Stdout,
 		stderr: os.Stderr,
-		env:    os.LookupEnv,
-		now:    time.Now,
+		env:    os.LookupEnv, environ: os.Environ,
+		now: time.Now,
 	}.main()
 }
 
@@ -39,16 +41,44 @@ func (p program) main() int {
 	ctx, stop := signalContext()
 	defer stop()
 	root := newRoot(p)
+	out := &cobraOutput{w: p.stdout}
 	root.SetArgs(p.args)
 	root.SetIn(p.stdin)
-	root.SetOut(p.stdout)
+	root.SetOut(out)
 	root.SetErr(p.stderr)
+	settleCompletion(root)
 	command, err := root.ExecuteContextC(ctx)
-	if err != nil && command.Annotations[begun] == "" {
+	switch {
+	case err == nil:
+		err = out.error()
+	case command.Annotations[begun] == "":
 		err = wrongUsage(command, err)
 	}
 	p.complain(err)
 	return exitCode(err)
+}
+
+// cobraOutput is standard output for what cobra prints by itself, help and completion scripts: it keeps the first error, which cobra
+// would drop.
+type cobraOutput struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (c *cobraOutput) Write(b []byte) (int, error) {
+	if c.err == nil {
+		_, c.err = c.w.Write(b)
+	}
+	return len(b), nil
+}
+
+// error is nil also for a reader that has seen enough.
+func (c *cobraOutput) error() error {
+	if errors.Is(c.err, syscall.EPIPE) {
+		return nil
+	}
+	return c.err
 }
 
 // signalContext is a context that the first INT, TERM or HUP ends; a second one ends the process at once. A signal that was
@@ -95,13 +125,20 @@ func newRoot(p program) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return c.Help()
-			}
-			return &usageError{usagef("unknown command %q", args[0]), didYouMean(args[0], commandNames(c))}
-		},
 	}
+	wantsVersion := c.Flags().Bool("version", false, "print the version")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 0:
+			return unknownCommand(c, args[0])
+		case *wantsVersion:
+			return newVersion(p).RunE(c, nil)
+		}
+		return c.Help()
+	}
+	c.SetHelpCommand(newHelp())
+	c.SetUsageFunc(usage)
+	c.SetFlagErrorFunc(wrongFlag)
 	flags := c.PersistentFlags()
 	addSettings(flags, forAll)
 	flags.BoolP("quiet", "q", false, "errors only")
@@ -114,14 +151,6 @@ func newRoot(p program) *cobra.Command {
 		c.AddCommand(newCommand(p))
 	}
 	return c
-}
-
-func commandNames(root *cobra.Command) []string {
-	var names []string
-	for _, c := range root.Commands() {
-		names = append(names, c.Name())
-	}
-	return names
 }
 
 // wrongUsage is an error that came before a command began: cobra's about flags, arguments and command names.

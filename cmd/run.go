@@ -24,13 +24,13 @@ func newRun(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "the hourly run: fetch what is due and store what is new",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0, ""),
 		RunE:  p.with(func(ctx context.Context, a *app, _ []string) error { return runRun(ctx, a, o) }),
 	}
 	flags := c.Flags()
 	flags.BoolVar(&o.Force, "force", false, "fetch also what is done this hour or not due")
-	flags.StringArrayVar(&o.Categories, "category", nil, "only this category (repeatable)")
-	flags.StringArrayVar(&o.Feeds, "feed", nil, "only this feed, by id or URL (repeatable)")
+	flags.StringArrayVar(&o.Categories, "category", nil, "only the category `NAME` (repeatable)")
+	flags.StringArrayVar(&o.Feeds, "feed", nil, "only this `FEED`, by id or URL (repeatable)")
 	flags.BoolVar(&o.Failed, "failed", false, "only feeds whose last fetch failed")
 	flags.BoolVar(&o.Refetch, "refetch", false, "ask for whole documents, as if nothing were known of them")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be fetched or skipped and why; no network, no writes")
@@ -54,9 +54,7 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 
 // invoke does an hour's work, with a progress bar on a terminal, and says how it ended.
 func (a *app) invoke(failIfRunning bool, work func(crawl.Config) (crawl.Summary, error)) error {
-	if _, set := a.env("GOGC"); !set {
-		debug.SetGCPercent(300) // documents come and go: less collecting, for a little more memory
-	}
+	a.tuneCollector()
 	cfg := a.crawlConfig()
 	bars := newProgress(a)
 	cfg.Progress = bars.callback()
@@ -68,13 +66,34 @@ func (a *app) invoke(failIfRunning bool, work func(crawl.Config) (crawl.Summary,
 	return a.report(summary, failIfRunning)
 }
 
-// report says how an invocation ended, and turns that into the error that has its exit code.
+// tuneCollector collects less often than Go does by itself, for documents come and go, but keeps the whole within what a small
+// machine has to spare: beyond this limit it collects more often rather than grow, and takes half of the time at most.
+func (a *app) tuneCollector() {
+	if _, set := a.env("GOGC"); !set {
+		debug.SetGCPercent(300)
+	}
+	if _, set := a.env("GOMEMLIMIT"); !set {
+		debug.SetMemoryLimit(96 << 20)
+	}
+}
+
+// report says how an invocation ended, and turns that into the error that has its exit code. That of the run comes before that of
+// its summary.
 func (a *app) report(s crawl.Summary, failIfRunning bool) error {
+	var unprinted error
 	if a.json {
 		if err := a.printJSON(s); err != nil {
-			a.log.Warn("the summary could not be printed", "error", err)
+			unprinted = fmt.Errorf("print the summary: %w", err)
 		}
 	}
+	if err := a.verdict(s, failIfRunning); err != nil {
+		return err
+	}
+	return unprinted
+}
+
+// verdict tells how an invocation ended.
+func (a *app) verdict(s crawl.Summary, failIfRunning bool) error {
 	a.log.Info("finished", summaryAttributes(s)...)
 	switch s.Outcome {
 	case crawl.Done:

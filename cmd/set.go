@@ -31,20 +31,27 @@ func newSet(p program) *cobra.Command {
 		Short: "settings of one feed",
 		Long: `set changes a feed's address, title, category or its own settings for fetching. An empty value takes a
 setting back. A password is read from a file or asked for, never given as an argument, and never shown.`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1, "FEED"),
 	}
 	f := c.Flags()
-	f.String("url", "", "its address")
-	f.String("title", "", "its title, instead of its own")
-	f.String("category", "", "its category")
-	f.String("min-interval", "", "between two fetches, at least; 0 or empty: the general one")
-	f.String("user", "", "for HTTP authentication; empty: none")
-	f.String("password-file", "", "whose first line is the password; - is standard input")
-	f.StringArray("header", nil, "`NAME: VALUE` to send (repeatable); without a value: no longer")
-	f.String("user-agent", "", "what to call ourselves to this site")
-	f.String("proxy", "", "fetch through this proxy")
+	f.String("url", "", "its address is this `URL`")
+	f.String("title", "", "its title is this `TEXT`, instead of its own")
+	f.String("category", "", "its category is `NAME`")
+	f.String("min-interval", "", "`D` between two fetches, at least; 0 or empty: the general one")
+	f.String("user", "", "`NAME` for HTTP authentication; empty: none")
+	f.String("password-file", "", "the first line of `FILE` is the password; - is standard input")
+	f.StringArray("header", nil, "send `NAME:VALUE` (repeatable); without a value: no longer")
+	f.String("user-agent", "", "call ourselves `TEXT` to this site")
+	f.String("proxy", "", "fetch through the proxy at `URL`")
 	f.Bool("insecure", false, "do not verify this site's certificate")
 	addSettings(f, forFetch, "min-interval", "user-agent", "proxy")
+	showOnly(f, "allow-net")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if name := givenHidden(f); name != "" && name != "start-minute" { // a crontab may give that one everywhere
+			return &usageError{fmt.Errorf("--%s is not a setting of one feed", name), "crawl run takes it for all feeds; " + variable(name) + " or the settings file keep it"}
+		}
+		return nil
+	}
 	c.RunE = p.with(func(ctx context.Context, a *app, args []string) error {
 		return runSet(ctx, a, args[0], givenSetOptions(c))
 	})
@@ -54,13 +61,7 @@ setting back. A password is read from a file or asked for, never given as an arg
 // givenSetOptions reads the flags that were given; those of their types cannot fail to be read.
 func givenSetOptions(c *cobra.Command) setOptions {
 	f := c.Flags()
-	text := func(name string) *string {
-		if !f.Changed(name) {
-			return nil
-		}
-		value, _ := f.GetString(name)
-		return &value
-	}
+	text := func(name string) *string { return givenText(c, name) }
 	o := setOptions{
 		url: text("url"), title: text("title"), category: text("category"), minInterval: text("min-interval"),
 		user: text("user"), userAgent: text("user-agent"), proxy: text("proxy"), passwordFile: text("password-file"),
@@ -85,6 +86,9 @@ func (o setOptions) empty() bool {
 func runSet(ctx context.Context, a *app, ref string, o setOptions) error {
 	if o.empty() {
 		return &usageError{errors.New("nothing to set"), "crawl set --help lists what there is"}
+	}
+	if o.user != nil && strings.Contains(*o.user, ":") {
+		return usagef("--user: a name with a colon cannot be sent (RFC 7617)")
 	}
 	edit := store.FeedEdit{Title: o.title}
 	if o.category != nil {
@@ -150,6 +154,9 @@ func (o setOptions) apply(s *store.FeedSettings, to address, password *string) e
 		}
 	}
 	if password != nil {
+		if s.User == "" {
+			return &usageError{errors.New("--password-file: there is no user whose password it could be"), "give --user too"}
+		}
 		s.Password = *password
 	}
 	if o.insecure != nil {

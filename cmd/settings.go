@@ -50,7 +50,7 @@ func placeSettings() []setting {
 	return []setting{
 		{name: "dir", kind: "PATH", group: forAll, usage: "data directory",
 			read: text(func(s *settings) *string { return &s.dir })},
-		{name: "db", kind: "URL", group: forAll, secret: true, usage: "SQLite `path` of the database (default crawl.db in the data directory)",
+		{name: "db", kind: "PATH", group: forAll, secret: true, usage: "SQLite database, by path (default crawl.db in the data directory)",
 			read: database},
 		{name: "config", kind: "FILE", group: forAll, usage: "settings in TOML (default crawl.toml in the data directory, then in $XDG_CONFIG_HOME/crawl)",
 			read: text(func(s *settings) *string { return &s.config })},
@@ -114,10 +114,15 @@ func runSettings() []setting {
 	}
 }
 
-// check looks at what no single setting can know.
-func (s *settings) check() error {
-	if s.run.MaxInterval < s.run.MinInterval {
-		return fmt.Errorf("--max-interval: %s is less than --min-interval (%s)", s.run.MaxInterval, s.run.MinInterval)
+// check looks at what no single setting can know. The one that was set is to blame, not a default.
+func (s *settings) check(origins map[string]origin) error {
+	least, most := origins["min-interval"].from, origins["max-interval"].from
+	switch {
+	case s.run.MaxInterval >= s.run.MinInterval:
+		return nil
+	case most == "default":
+		return fmt.Errorf("%s: %s is more than max-interval (%s by default)", blame("min-interval", least), short(s.run.MinInterval), short(s.run.MaxInterval))
+	default:
+		return fmt.Errorf("%s: %s is less than min-interval (%s by %s)", blame("max-interval", most), short(s.run.MaxInterval), short(s.run.MinInterval), least)
 	}
-	return nil
 }

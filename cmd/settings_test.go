@@ -185,7 +185,7 @@ func TestBadSettings(t *testing.T) {
 		{file: "worker = 1", want: `crawl.toml: unknown key "worker"`, hint: "did you mean workers?"},
 		{file: "[run]\nworkers = 1", want: `crawl.toml: unknown key "run.workers"`},
 		{file: "dir = '/'", want: "crawl.toml: dir cannot be set in the file", hint: "use --dir or the variable CRAWL_DIR"},
-		{file: "workers = ", want: "read settings"},
+		{file: "timeout = '9s'\nworkers = ", want: "crawl.toml: line 2, column 11: "},
 		{args: []string{"--timeout", "60"}, want: `--timeout: "60" is not a duration like 90s, 25m or 24h`},
 		{args: []string{"--timeout", "0s"}, want: "--timeout: 0s is not between 1ms and 1h"},
 		{args: []string{"--start-minute", "60"}, want: "--start-minute: 60 is not between 0 and 59"},
@@ -201,7 +201,9 @@ func TestBadSettings(t *testing.T) {
 		{args: []string{"--db", "postgres://u:p@h/d"}, want: "--db: PostgreSQL is not supported"},
 		{args: []string{"--db", "mysql://h/d"}, want: `--db: "mysql" is not a kind of database`},
 		{args: []string{"--config", "/nonexistent/crawl.toml"}, want: "read settings: open /nonexistent/crawl.toml"},
-		{args: []string{"--max-interval", "10m"}, want: "--max-interval: 10m0s is less than --min-interval (55m0s)"},
+		{args: []string{"--max-interval", "10m"}, want: "--max-interval: 10m is less than min-interval (55m by default)"},
+		{vars: map[string]string{"CRAWL_MIN_INTERVAL": "30h"}, want: "CRAWL_MIN_INTERVAL: 30h is more than max-interval (24h by default)"},
+		{vars: map[string]string{"CRAWL_MIN_INTERVAL": "3h"}, file: "max-interval = '2h'", want: "crawl.toml: max-interval: 2h is less than min-interval (3h by variable CRAWL_MIN_INTERVAL)"},
 	} {
 		_, _, err := load(t, test.args, test.vars, test.file)
 		if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -37,11 +37,6 @@ type siteRequest struct {
 	status int // 0 until an answer was written to its end
 }
 
-// conditional says whether the request carried a validator.
-func (r siteRequest) conditional() bool {
-	return r.header.Get("If-None-Match") != "" || r.header.Get("If-Modified-Since") != ""
-}
-
 var siteNumber atomic.Int32
 
 // newSite starts a server without feeds; it ends with the test.

@@ -52,9 +52,38 @@ func addSettings(flags *pflag.FlagSet, groups group, except ...string) {
 	}
 }
 
+// showOnly leaves in the help of a command those of its settings that are of use for it. It takes the others all the same.
+func showOnly(flags *pflag.FlagSet, useful ...string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if _, isSetting := f.Value.(*settingFlag); isSetting {
+			f.Hidden = !slices.Contains(useful, f.Name)
+		}
+	})
+}
+
+// givenHidden is the name of a setting that was given as a flag though it is of no use, "" if none was.
+func givenHidden(flags *pflag.FlagSet) (name string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if _, isSetting := f.Value.(*settingFlag); isSetting && f.Hidden {
+			name = f.Name
+		}
+	})
+	return name
+}
+
 // loadSettings puts the sources together: a flag beats a variable beats the file beats the default. The errors name the source.
 func loadSettings(flags *pflag.FlagSet, env func(string) (string, bool)) (settings, map[string]origin, error) {
 	layers := settingLayers{list: settingList(), origins: map[string]origin{}, all: koanf.New(".")}
+	return layers.load(flags, env)
+}
+
+// loadWithoutFile is loadSettings for commands that must work whatever the file says.
+func loadWithoutFile(flags *pflag.FlagSet, env func(string) (string, bool)) (settings, map[string]origin, error) {
+	layers := settingLayers{list: settingList(), origins: map[string]origin{}, all: koanf.New("."), noFile: true}
+	return layers.load(flags, env)
+}
+
+func (layers *settingLayers) load(flags *pflag.FlagSet, env func(string) (string, bool)) (settings, map[string]origin, error) {
 	fromEnv, fromFlags := layers.variables(env), layers.flags(flags)
 
 	var s settings
@@ -85,7 +114,7 @@ func loadSettings(flags *pflag.FlagSet, env func(string) (string, bool)) (settin
 		}
 		s.db, err = filepath.Abs(against(base, s.db))
 	}
-	return s, layers.origins, errors.Join(err, s.check())
+	return s, layers.origins, errors.Join(err, s.check(layers.origins))
 }
 
 // layer is what one source says.
@@ -99,6 +128,7 @@ type settingLayers struct {
 	list    []setting
 	origins map[string]origin
 	all     *koanf.Koanf
+	noFile  bool // the file is not read
 }
 
 func (l *settingLayers) defaults(dir, path string) *koanf.Koanf {
@@ -149,7 +179,7 @@ func (l *settingLayers) flags(flags *pflag.FlagSet) *koanf.Koanf {
 
 // file reads the TOML file at path, "" for none.
 func (l *settingLayers) file(path string) (*koanf.Koanf, error) {
-	if path == "" {
+	if path == "" || l.noFile {
 		return koanf.New("."), nil
 	}
 	text, err := os.ReadFile(path)
@@ -158,7 +188,7 @@ func (l *settingLayers) file(path string) (*koanf.Koanf, error) {
 	}
 	values, err := toml.Parser().Unmarshal(text)
 	if err != nil {
-		return nil, fmt.Errorf("read settings %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, positioned(err))
 	}
 	k := loaded(values)
 	for _, key := range k.Keys() {
@@ -170,6 +200,16 @@ func (l *settingLayers) file(path string) (*koanf.Koanf, error) {
 		}
 	}
 	return k, nil
+}
+
+// positioned puts the place in the file, which the parser knows, before its error.
+func positioned(err error) error {
+	var at interface{ Position() (row, column int) }
+	if !errors.As(err, &at) {
+		return err
+	}
+	row, column := at.Position()
+	return fmt.Errorf("line %d, column %d: %s", row, column, strings.TrimPrefix(err.Error(), "toml: "))
 }
 
 func loaded(values map[string]any) *koanf.Koanf {

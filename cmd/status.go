@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"crawl/crawl"
-	"crawl/crawl/fetch"
 	"crawl/state"
 	"crawl/store"
 )
@@ -26,7 +24,7 @@ func newStatus(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "what runs now, the last runs, this hour's categories, stopped and failing feeds with reasons",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0, ""),
 		RunE:  p.with(func(ctx context.Context, a *app, _ []string) error { return runStatus(ctx, a, o) }),
 	}
 	c.Flags().BoolVar(&o.check, "check", false, "for monitors: exit with 0 if this hour is complete and nothing is stuck, else 1")
@@ -36,9 +34,9 @@ func newStatus(p program) *cobra.Command {
 // status is what is known of this hour. Its JSON is `status --json`.
 type status struct {
 	Hour       string           `json:"hour"`
-	Running    *state.Holder    `json:"running"`
-	Flag       *state.Flag      `json:"flag"`
-	Kill       *state.Kill      `json:"kill"`
+	Running    *shownHolder     `json:"running"`
+	Flag       *shownFlag       `json:"flag"`
+	Kill       *shownKill       `json:"kill"`
 	Categories []statusCategory `json:"categories"`
 	Runs       []statusRun      `json:"runs"`
 	Feeds      struct {
@@ -46,9 +44,13 @@ type status struct {
 		Failing int `json:"failing"`
 		Stopped int `json:"stopped"`
 	} `json:"feeds"`
-	Epoch    int64 `json:"epoch"`
-	Complete bool  `json:"complete"`
+	Epoch    *int64 `json:"epoch"`
+	Complete bool   `json:"complete"`
 
+	host     string // of this directory
+	holder   *state.Holder
+	flag     *state.Flag
+	kill     *state.Kill
 	troubled []store.Feed // stopped and failing ones
 }
 
@@ -79,10 +81,13 @@ type statusRun struct {
 
 func runStatus(ctx context.Context, a *app, o statusOptions) error {
 	var s status
-	err := a.open(ctx, func(d *state.Dir, db *store.Store) (err error) {
+	err := a.openExisting(ctx, func(d *state.Dir, db *store.Store) (err error) {
 		s, err = a.status(ctx, d, db)
 		return err
 	})
+	if errors.Is(err, errNothingYet) && !o.check {
+		return a.nothingYet(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -98,33 +103,65 @@ func runStatus(ctx context.Context, a *app, o statusOptions) error {
 	return s.judge(a)
 }
 
+// nothingYet is the status of a machine on which nothing has been added.
+func (a *app) nothingYet(err error) error {
+	if !a.json {
+		return a.tell("%v yet; %s", err, hint(err))
+	}
+	return a.printJSON(status{Hour: stamp(state.Hour(a.now(), a.run.StartMinute)), Categories: []statusCategory{}, Runs: []statusRun{}})
+}
+
 // status collects what is known.
 func (a *app) status(ctx context.Context, d *state.Dir, db *store.Store) (s status, err error) {
 	hour, err := a.hour(d)
 	if err != nil {
 		return s, err
 	}
-	s.Hour = stamp(hour)
-	if s.Running, err = d.Holder(); err != nil {
+	s.Hour, s.host = stamp(hour), d.ID
+	if s.holder, err = d.Holder(); err != nil {
 		return s, err
 	}
 	var damaged *state.DamagedError
-	if s.Flag, err = d.Flag(); errors.As(err, &damaged) {
-		a.log.Warn("the flag of the last run could not be read and is set aside", "path", damaged.Path, "reason", damaged.Reason)
+	if s.flag, err = d.LookFlag(); errors.As(err, &damaged) {
+		a.log.Warn("the flag of the last run cannot be read", "path", damaged.Path, "reason", damaged.Reason)
 	} else if err != nil {
 		return s, err
 	}
-	if s.Kill, err = d.Kill(); err != nil {
+	if s.kill, err = d.Kill(); err != nil {
 		return s, err
 	}
+	s.Running, s.Flag, s.Kill = shownHolderOf(s.holder), shownFlagOf(s.flag), shownKillOf(s.kill)
 	cfg := a.crawlConfig()
 	cfg.Settings.StartMinute = hour.In(a.now().Location()).Minute()
 	settled, complete, err := crawl.HourDone(ctx, cfg, d, db)
+	if err == nil && s.forced(hour) {
+		settled, err = settledSince(d, s.flag.Forced, settled)
+	}
 	if err != nil {
 		return s, err
 	}
 	s.Complete = complete
 	return s, s.ask(ctx, db, settled)
+}
+
+// forced says whether the hour is worked on again by force.
+func (s status) forced(hour time.Time) bool {
+	return s.flag != nil && s.flag.Hour.Equal(hour) && !s.flag.Forced.IsZero()
+}
+
+// settledSince leaves of the settled categories those whose snapshot was begun no earlier than a forced start.
+func settledSince(d *state.Dir, forced time.Time, settled map[int64]bool) (map[int64]bool, error) {
+	infos, _, err := d.Look()
+	if err != nil {
+		return nil, err
+	}
+	since := map[int64]bool{}
+	for _, info := range infos {
+		if info.Complete && !info.Started.Before(forced) {
+			since[info.Category] = settled[info.Category]
+		}
+	}
+	return since, nil
 }
 
 // ask collects what the database knows.
@@ -150,9 +187,11 @@ func (s *status) ask(ctx context.Context, db *store.Store, settled map[int64]boo
 		return err
 	}
 	s.Feeds.Active, s.Feeds.Failing, s.Feeds.Stopped = totals.Active, totals.Failing, totals.Stopped
-	if s.Epoch, err = db.Epoch(ctx); err != nil {
+	epoch, err := db.Epoch(ctx)
+	if err != nil {
 		return err
 	}
+	s.Epoch = &epoch
 	for _, f := range []store.Filter{{Stopped: true}, {Failing: true}} {
 		feeds, err := db.Feeds(ctx, f)
 		if err != nil {
@@ -172,104 +211,23 @@ func statusRunOf(r store.Run) statusRun {
 	}
 }
 
-// judge is the verdict for monitors: an error where the hour is not complete or something is stuck.
+// judge is the verdict for monitors: an error where something is stuck, or where the hour is not complete and nobody works on it.
 func (s status) judge(a *app) error {
 	var wrong []string
 	switch {
-	case s.Running != nil && a.now().Sub(s.Running.Progress) > a.run.StallAfter:
-		wrong = append(wrong, whoWorks(*s.Running)+" has made no progress since "+stamp(s.Running.Progress))
-	case s.Running == nil && s.Flag != nil:
-		wrong = append(wrong, fmt.Sprintf("run %d of %s has not finished", s.Flag.Run, stamp(s.Flag.Hour)))
+	case s.holder == nil && s.flag != nil:
+		wrong = append(wrong, fmt.Sprintf("run %d of %s has not finished", s.flag.Run, stamp(s.flag.Hour)))
+	case s.holder != nil && !s.holder.Progress.IsZero() && a.now().Sub(s.holder.Progress) > a.run.StallAfter:
+		wrong = append(wrong, whoWorks(*s.holder)+" has made no progress since "+stamp(s.holder.Progress))
 	}
-	if s.Kill != nil {
-		wrong = append(wrong, "the kill flag is up since "+stamp(s.Kill.At))
+	if s.kill != nil {
+		wrong = append(wrong, "the kill flag is up since "+stamp(s.kill.At))
 	}
-	if !s.Complete && len(wrong) == 0 {
+	if !s.Complete && s.holder == nil && len(wrong) == 0 {
 		wrong = append(wrong, "the hour that began at "+s.Hour+" is not complete")
 	}
 	if len(wrong) == 0 {
 		return nil
 	}
 	return &hintedError{fmt.Errorf("%s", strings.Join(wrong, "; ")), "crawl status shows more; crawl half-check finishes what is left, crawl run ends a kill"}
-}
-
-// print shows the status to a person.
-func (s status) print(a *app) error {
-	err := a.print(func(w io.Writer) error {
-		fmt.Fprintf(w, "hour      %s, %s\n", s.Hour, s.progress())
-		fmt.Fprintf(w, "running   %s\n", runningText(s.Running, a.now()))
-		if s.Kill != nil {
-			fmt.Fprintf(w, "kill      the flag is up since %s; the next crawl run clears it\n", stamp(s.Kill.At))
-		}
-		_, err := fmt.Fprintf(w, "feeds     %d active, %d of them failing; %d stopped\n", s.Feeds.Active, s.Feeds.Failing, s.Feeds.Stopped)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	tables := []*table{s.categoryTable(), s.runTable()}
-	if len(s.troubled) > 0 {
-		tables = append(tables, feedTable(s.troubled, a.now(), fetch.Redact))
-	}
-	for _, t := range tables {
-		if len(t.rows) < 2 {
-			continue
-		}
-		if err := a.print(func(w io.Writer) error { _, err := fmt.Fprintln(w); return err }); err != nil {
-			return err
-		}
-		if err := t.print(a.program); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s status) progress() string {
-	if s.Complete {
-		return "complete"
-	}
-	if s.Flag != nil {
-		return fmt.Sprintf("not complete: %s %d of %s has not finished", s.Flag.Kind, s.Flag.Run, stamp(s.Flag.Hour))
-	}
-	return "not complete"
-}
-
-func runningText(h *state.Holder, now time.Time) string {
-	if h == nil {
-		return "nothing"
-	}
-	text := whoWorks(*h)
-	if !h.Since.IsZero() {
-		text += fmt.Sprintf(", since %s, last progress %s", stamp(h.Since), ago(h.Progress, now))
-	}
-	if h.Total > 0 {
-		text += fmt.Sprintf(", %d of %s", h.Done, count(h.Total, "feed"))
-	}
-	return text
-}
-
-func (s status) categoryTable() *table {
-	t := newTable("CATEGORY", "THIS HOUR", "FEEDS", "FAILING", "STOPPED")
-	for _, c := range s.Categories {
-		done := "to do"
-		if c.Done {
-			done = "done"
-		}
-		t.add(c.Name, done, fmt.Sprint(c.Feeds), fmt.Sprint(c.Failing), fmt.Sprint(c.Stopped))
-	}
-	return t
-}
-
-func (s status) runTable() *table {
-	t := newTable("RUN", "KIND", "HOUR", "STARTED", "OUTCOME", "FETCHED", "FAILED", "NEW", "UPDATED")
-	for _, r := range s.Runs {
-		outcome := "under way"
-		if r.Outcome != nil {
-			outcome = *r.Outcome
-		}
-		t.add(fmt.Sprint(r.Run), r.Kind, r.Hour, r.StartedAt, outcome,
-			fmt.Sprint(r.Fetched), fmt.Sprint(r.Failed), fmt.Sprint(r.New), fmt.Sprint(r.Updated))
-	}
-	return t
 }

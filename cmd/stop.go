@@ -16,10 +16,10 @@ func newStop(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stop FEED…",
 		Short: "stop feeds by hand, until crawl resume",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  takes(1, -1, "FEED"),
 		RunE:  p.with(func(ctx context.Context, a *app, args []string) error { return runStop(ctx, a, args, o) }),
 	}
-	c.Flags().StringVar(&o.reason, "reason", "by hand", "why, for crawl list")
+	c.Flags().StringVar(&o.reason, "reason", "by hand", "why: `TEXT` for crawl list")
 	return c
 }
 

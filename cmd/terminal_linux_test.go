@@ -124,6 +124,28 @@ func TestRunOnTerminal(t *testing.T) {
 	}
 }
 
+// Only errors are wanted: no bar, no summary, no notice. A terminal that cannot move its cursor has no bar, but a summary.
+func TestQuietAndDumbTerminals(t *testing.T) {
+	c := newCrawler(t)
+	c.ok("add", "--no-fetch", c.url+"/news.rss")
+	for _, test := range []struct {
+		env  string
+		args []string
+		want string
+	}{
+		{"TERM=xterm", []string{"run", "--force", "-q"}, `^$`},
+		{"TERM=xterm", []string{"stop", "1", "-q"}, `^$`},
+		{"TERM=xterm", []string{"resume", "1"}, `^1 feed resumed\r\n$`},
+		{"TERM=xterm", []string{"resume", "1"}, `^feed 1 \(http://127.0.0.1:[0-9]+\) is not stopped\r\n0 feeds resumed\r\n$`},
+		{"TERM=dumb", []string{"run", "--force"}, `^1 feed fetched[^\x1b]*\r\n$`},
+	} {
+		s, child := onTerminal(t, append(slices.Clone(c.env), test.env), test.args...)
+		if code := s.end(child); code != 0 || !regexp.MustCompile(test.want).MatchString(s.String()) {
+			t.Errorf("%s crawl %s: code %d, screen %q", test.env, strings.Join(test.args, " "), code, s)
+		}
+	}
+}
+
 func TestRemoveAsks(t *testing.T) {
 	c := newCrawler(t)
 	c.ok("add", "--no-fetch", c.url+"/news.rss")

@@ -44,8 +44,8 @@ func newVersion(p program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version",
-		Args:  cobra.NoArgs,
-		RunE:  p.with(func(_ context.Context, a *app, _ []string) error { return runVersion(a) }),
+		Args:  takes(0, 0, ""),
+		RunE:  p.withAnyFile(func(_ context.Context, a *app, _ []string) error { return runVersion(a) }),
 	}
 }
 

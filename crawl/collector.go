@@ -236,7 +236,7 @@ func (c *collector) merge() error {
 	}
 	m, err := c.s.store.Merge(context.Background(), c.s.run, c.batch, closed, c.s.cfg.Now())
 	if err != nil {
-		return fmt.Errorf("merge %d feeds: %w", len(c.batch), err)
+		return err
 	}
 	c.lighten()
 	n := &c.s.sum
@@ -272,7 +272,11 @@ func (c *collector) end(ctx context.Context, failed error) error {
 			failed = errors.Join(failed, c.settleHeld(f))
 		}
 	}
-	for _, f := range c.outage.held() {
+	held := c.outage.held()
+	if errors.Is(cause, errOutage) {
+		cause = fmt.Errorf("%w: %s", errOutage, blame(held))
+	}
+	for _, f := range held {
 		f.what = unsent // as if it had not been asked
 		c.abandon(f)
 	}
@@ -286,12 +290,31 @@ func (c *collector) end(ctx context.Context, failed error) error {
 		if cat.open > 0 && !cat.loose {
 			c.s.sum.Categories.Left++
 		}
-		failed = errors.Join(failed, cat.leave())
+		if err := cat.leave(); failed == nil { // one that has failed says so again
+			failed = err
+		}
 	}
 	if err := errors.Join(failed, c.letGo()); err != nil {
 		return err // an error of ours says more than why the run would have ended
 	}
 	return cause
+}
+
+// blame says in words what made the network look down: what happened most often, with an example.
+func blame(held []*finished) string {
+	kinds := map[string]int{}
+	var example *finished
+	for _, f := range held {
+		kind := f.result.Feed.LastErrorKind
+		if kinds[kind]++; example == nil || kinds[kind] > kinds[example.result.Feed.LastErrorKind] {
+			example = f
+		}
+	}
+	if example == nil {
+		return "nothing answered"
+	}
+	f := example.result.Feed
+	return clip(fmt.Sprintf("%d of the last %d feeds in a row failed with %s, as in: %s", kinds[f.LastErrorKind], len(held), f.LastErrorKind, f.LastError), maxError)
 }
 
 // closeLeft ends the hour for categories that the half-check could not finish: what has no outcome is noted as left.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -73,7 +74,7 @@ func (s *session) hook(ctx context.Context, after int64) (int64, error) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.WaitDelay = time.Second
-	if err := c.Run(); err != nil {
+	if err := c.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) { // a child that it left behind is its own business
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}

@@ -21,7 +21,7 @@ func OpenStore(ctx context.Context, cfg Config) (*state.Dir, *store.Store, error
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := openDatabase(ctx, cfg, dir, false)
+	s, err := openDatabase(ctx, cfg, dir, store.Options{})
 	if errors.Is(err, store.ErrOutdated) {
 		s, err = migrate(ctx, cfg, dir)
 	}
@@ -46,14 +46,14 @@ func migrate(ctx context.Context, cfg Config, dir *state.Dir) (*store.Store, err
 	for {
 		lock, err := dir.Lock(state.Holder{Kind: kindMigration, Hour: cfg.hour(), Since: cfg.Now(), Phase: kindMigration, Progress: cfg.Now()})
 		if err == nil {
-			s, err := openDatabase(ctx, cfg, dir, true)
+			s, err := openDatabase(ctx, cfg, dir, store.Options{Migrate: true})
 			return s, errors.Join(err, lock.Unlock())
 		}
 		var held *state.HeldError
 		if !errors.As(err, &held) {
 			return nil, err
 		}
-		s, err := openDatabase(ctx, cfg, dir, false)
+		s, err := openDatabase(ctx, cfg, dir, store.Options{})
 		if !errors.Is(err, store.ErrOutdated) {
 			return s, err
 		}
@@ -68,18 +68,19 @@ func migrate(ctx context.Context, cfg Config, dir *state.Dir) (*store.Store, err
 	}
 }
 
-func openDatabase(ctx context.Context, cfg Config, dir *state.Dir, migrate bool) (*store.Store, error) {
-	path := cfg.DB
-	if path == "" {
-		path = dir.Database()
+// openDatabase opens the database with options that all of this package's work has in common, beside those given.
+func openDatabase(ctx context.Context, cfg Config, dir *state.Dir, o store.Options) (*store.Store, error) {
+	stop := o.Stop
+	o.Stop = func() bool { return ctx.Err() != nil || stop != nil && stop() }
+	o.Key, o.MaxFailures, o.Point = feed.Key, cfg.Settings.MaxFailures, cfg.Point
+	return store.Open(ctx, databasePath(cfg, dir), o)
+}
+
+func databasePath(cfg Config, dir *state.Dir) string {
+	if cfg.DB != "" {
+		return cfg.DB
 	}
-	return store.Open(ctx, path, store.Options{
-		Migrate:     migrate,
-		Key:         feed.Key,
-		MaxFailures: cfg.Settings.MaxFailures,
-		Point:       cfg.Point,
-		Stop:        func() bool { return ctx.Err() != nil },
-	})
+	return dir.Database()
 }
 
 func (cfg Config) hour() time.Time { return state.Hour(cfg.Now(), cfg.Settings.StartMinute) }

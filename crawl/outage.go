@@ -18,6 +18,7 @@ type event struct {
 	end      time.Time
 	answered bool // any HTTP response came
 	silent   bool // it failed without one, in a way that a dead network of our own would cause too
+	weak     bool // it failed without one, but somebody said so: refused, reset, no such name
 	local    bool // certainly our own side: no route, no resolver, no descriptors
 	healthy  bool // the feed's last fetch succeeded, or it was never fetched
 	worked   bool // it has been fetched well at some time
@@ -41,8 +42,9 @@ type row[T any] struct {
 	lastAnswer time.Time
 	held       []T
 	domains    map[string]bool
-	since      time.Time // start of the first one held
-	local      bool      // one of them is certainly ours
+	weak       map[string]bool // domains of weak failures before the first answer
+	since      time.Time       // start of the first one held
+	local      bool            // one of them is certainly ours
 }
 
 func (r *row[T]) add(e event, x T) {
@@ -52,9 +54,21 @@ func (r *row[T]) add(e event, x T) {
 	if e.start.Before(r.since) {
 		r.since = e.start
 	}
-	r.domains[e.domain] = true
+	if e.weak {
+		if r.weak == nil {
+			r.weak = map[string]bool{}
+		}
+		r.weak[e.domain] = true
+	} else {
+		r.domains[e.domain] = true
+	}
 	r.local = r.local || e.local
 	r.held = append(r.held, x)
+}
+
+// silence tells whether a run that had no answer at all was silent on enough domains to mean something.
+func (r *row[T]) silence() bool {
+	return !r.answered && len(r.domains)+len(r.weak) >= outageDomains
 }
 
 // long tells whether the row is longer than the limit, and has lasted long enough to mean something.
@@ -64,7 +78,7 @@ func (r *row[T]) long(limit int, now time.Time) bool {
 
 func (r *row[T]) end() []T {
 	held := r.held
-	r.held, r.domains = nil, nil
+	r.held, r.domains, r.weak = nil, nil, nil
 	return held
 }
 
@@ -74,7 +88,9 @@ func (r *row[T]) end() []T {
 // A surprise is a silent failure of a healthy feed while no answer of its class came between its start and its end.
 // Without that clause the time-outs that come last in every run would look like an outage. More than limit surprises
 // in a row, on different domains, are an outage; so are more than limit feeds in a row that turn from healthy into "not a
-// feed" with none read well in between (a hotel's portal answers everything with its own page).
+// feed" with none read well in between (a hotel's portal answers everything with its own page). And if in a whole run nothing
+// answered, then also refusals and names that do not exist are no news about feeds that worked: a resolver or a firewall of
+// ours may say so of everything.
 type outage[T any] struct {
 	limit  int
 	class  [2]row[T] // public, allowed
@@ -102,6 +118,9 @@ func (o *outage[T]) judge(e event, x T) (v verdict, free []T) {
 		o.portal.add(e, x)
 		o.down = o.down || len(o.portal.domains) > o.limit
 		return hold, free
+	case e.weak && !r.answered && e.healthy && e.worked:
+		r.add(e, x)
+		return hold, free
 	case e.answered || !e.silent:
 		return count, free
 	}
@@ -122,7 +141,7 @@ func (o *outage[T]) judge(e event, x T) (v verdict, free []T) {
 func (o *outage[T]) settle(ownSide func(T) bool) (down bool, free []T) {
 	for i := range o.class {
 		r := &o.class[i]
-		silent := !r.answered && len(r.domains) >= outageDomains
+		silent := r.silence()
 		for _, x := range r.held {
 			silent = silent || !r.answered && ownSide(x)
 		}

@@ -24,13 +24,19 @@ func answerAt(domain string, end float64) event {
 	return event{domain: domain, start: at(end - 0.1), end: at(end), answered: true, read: true, healthy: true, worked: true}
 }
 
-func changed(e event, f func(*event)) event { f(&e); return e }
+func changed(e event, changes ...func(*event)) event {
+	for _, f := range changes {
+		f(&e)
+	}
+	return e
+}
 
 func TestOutageRule(t *testing.T) {
 	dead := func(e *event) { e.healthy = false }
 	local := func(e *event) { e.local = true }
 	never := func(e *event) { e.worked = false }
 	allowed := func(e *event) { e.allowed = true }
+	weak := func(e *event) { e.silent, e.weak = false, true }
 	portal := func(e *event) { e.read, e.notAFeed = false, true }
 	tests := []struct {
 		name   string
@@ -54,6 +60,14 @@ func TestOutageRule(t *testing.T) {
 		{"no route for a feed that never worked, others answer", []event{answerAt("x", 1), changed(changed(silent("a", 0, 2), local), never)}, false, 2},
 		{"a bridge on localhost says nothing about the way out", []event{
 			changed(answerAt("127.0.0.1", 1), allowed), silent("a", 0, late), silent("b", 0, late), silent("c", 0, late), silent("d", 0, late)}, true, 1},
+		{"everything that worked is refused, and nothing answers", []event{
+			changed(silent("a", 0, 1), weak), changed(silent("b", 0, 1), weak), changed(silent("c", 0, 1), weak), changed(silent("d", 0, 1), weak)}, true, 0},
+		{"four are refused before the first answer", []event{
+			changed(silent("a", 0, 1), weak), changed(silent("b", 0, 1), weak), changed(silent("c", 0, 1), weak), changed(silent("d", 0, 1), weak), answerAt("x", 2)}, false, 5},
+		{"three are refused, and nothing answers", []event{
+			changed(silent("a", 0, 1), weak), changed(silent("b", 0, 1), weak), changed(silent("c", 0, 1), weak)}, false, 3},
+		{"a new list of refusals is counted", []event{
+			changed(silent("a", 0, 1), weak, never), changed(silent("b", 0, 1), weak, never), changed(silent("c", 0, 1), weak, never), changed(silent("d", 0, 1), weak, never)}, false, 4},
 		{"a portal answers everything with its page", []event{
 			changed(answerAt("a", 1), portal), changed(answerAt("b", 1), portal), changed(answerAt("c", 1), portal), changed(answerAt("d", 1), portal)}, true, 0},
 		{"pages instead of feeds, with a feed in between", []event{

@@ -78,7 +78,7 @@ func (s *session) plannedFeeds(ctx context.Context) ([]store.Feed, error) {
 
 // doneCategories are those whose snapshot settles this hour, with that snapshot.
 func (s *session) doneCategories(ctx context.Context) (map[int64]state.Info, error) {
-	infos, _, err := s.dir.Snapshots()
+	infos, _, err := s.dir.Look()
 	if err != nil {
 		return nil, err
 	}
@@ -143,33 +143,4 @@ func (s *session) plan(f store.Feed, categoryDone, deferred bool) Planned {
 		p.Fetch, p.Reason = true, "due since "+f.NextFetchAt.Format(time.RFC3339)
 	}
 	return p
-}
-
-// HourDone tells whether every category with active feeds is settled for this hour, and nothing of it waits for a merge: what
-// monitors ask.
-func HourDone(ctx context.Context, cfg Config, dir *state.Dir, db *store.Store) (settled map[int64]bool, complete bool, err error) {
-	s := &session{cfg: cfg, hour: cfg.hour(), dir: dir, store: db}
-	flag, err := dir.Flag()
-	if err != nil {
-		return nil, false, err
-	}
-	done, err := s.doneCategories(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	settled = map[int64]bool{}
-	for id := range done {
-		settled[id] = true
-	}
-	cats, err := db.Categories(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	complete = flag == nil
-	for _, c := range cats {
-		if c.Active > 0 && !settled[c.ID] {
-			complete = false
-		}
-	}
-	return settled, complete, nil
 }

@@ -14,8 +14,8 @@ const (
 	claimBatch = 50
 	// claimWait is the longest that free workers wait, while more than half are busy, for a claim to fill up.
 	claimWait = 50 * time.Millisecond
-	// firstWorkers is how many a run begins with. More help only where fetches wait for the network: each time that the
-	// workers do not all end a fetch within claimWait, their number doubles.
+	// firstWorkers is how many a run begins with. More help only where fetches wait for the network, and cost memory: their
+	// number doubles each time that fewer fetches than that end within claimWait, and not for want of a core.
 	firstWorkers = 64
 )
 
@@ -114,9 +114,9 @@ func (p *pool) dispatch(ctx context.Context) error {
 	return nil
 }
 
-// grow lets more workers be busy if fetches take longer than a tick.
+// grow lets more workers be busy if those that there are wait for the network.
 func (p *pool) grow() {
-	if p.done < p.workers {
+	if p.done < p.workers && len(p.parsing) < cap(p.parsing) {
 		p.workers = min(2*p.workers, p.s.cfg.Settings.Workers)
 	}
 	p.done = 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 var (
 	errKilled   = errors.New("the kill flag is up")
 	errDeadline = errors.New("the deadline is reached")
-	errOutage   = errors.New("the network looks down")
+	errOutage   = errors.New("our own network looks down")
 	errSignal   = errors.New("a signal came")
 	errLeases   = errors.New("the process was stopped for longer than its leases last")
 )
@@ -37,6 +38,9 @@ func Run(ctx context.Context, cfg Config, o RunOptions) (Summary, error) {
 
 // finish lets go and rounds off the summary.
 func (s *session) finish(err error) (Summary, error) {
+	if errors.Is(err, store.ErrBusy) && s.dir.Killed() { // it ended the wait for another program's lock
+		s.sum.Outcome, s.sum.Reason, err = judgeEnd(errKilled)
+	}
 	err = errors.Join(err, s.end())
 	s.sum.Seconds = s.cfg.Now().Sub(s.start).Seconds()
 	return s.sum, err
@@ -76,6 +80,10 @@ func (s *session) wholeHour(ctx context.Context, old found) error {
 	if len(cats) == 0 && len(steps) == 0 {
 		if s.recovered == 0 {
 			s.sum.Reason = "all is done"
+			if s.kind == kindRun && s.sum.Categories.Skipped == 0 {
+				s.sum.Reason = "there is no active feed; crawl add or crawl import brings some"
+				s.cfg.Log.Warn(s.sum.Reason)
+			}
 			return s.lowerFlag()
 		}
 	}
@@ -92,6 +100,9 @@ func (s *session) record(ctx context.Context, work func(context.Context) error) 
 	}
 	s.sum.Run = &s.run
 	s.cfg.point("run-started")
+	if err = s.lock.Note(s.holder()); err != nil {
+		return err
+	}
 	if err = s.raiseFlag(); err != nil {
 		return err
 	}
@@ -100,7 +111,8 @@ func (s *session) record(ctx context.Context, work func(context.Context) error) 
 	err = work(watched)
 	if err == nil || errors.Is(err, errDeadline) && s.kind == kindHalfCheck {
 		stepCtx := watched
-		if err != nil { // the half-check's deadline ends the fetching, not the steps
+		if err != nil { // the half-check's deadline ends the fetching and the hour, not the steps
+			s.closedEarly = true
 			var stopSteps context.CancelCauseFunc
 			stepCtx, stopSteps = s.watchKill(ctx)
 			defer stopSteps(nil)
@@ -116,13 +128,17 @@ func (s *session) record(ctx context.Context, work func(context.Context) error) 
 // close gives the run its outcome. What is an outcome is no error.
 func (s *session) close(ctx context.Context, err error) error {
 	s.sum.Outcome, s.sum.Reason, err = judgeEnd(err)
+	if s.closedEarly && err == nil && s.sum.Outcome == Done {
+		s.sum.Outcome = Unfinished
+		s.sum.Reason = fmt.Sprintf("the deadline is reached; %d feeds are left for the next hour", s.sum.Feeds.Left)
+	}
 	outcome := s.sum.Outcome
 	if err != nil {
 		outcome = "error"
 	}
 	run := store.Run{
 		ID: s.run, Host: s.dir.ID, Kind: s.kind, Hour: s.hour, StartedAt: s.start, FinishedAt: s.cfg.Now(),
-		Outcome: outcome, Counts: s.counts(),
+		Outcome: outcome, Reason: s.sum.Reason, Counts: s.counts(),
 	}
 	err = errors.Join(err, s.store.FinishRun(ctx, run))
 	s.cfg.point("run-finished")
@@ -132,8 +148,35 @@ func (s *session) close(ctx context.Context, err error) error {
 	if err := s.keepSeq(ctx); err != nil {
 		return err
 	}
-	if s.sum.Outcome == Done {
+	if err := s.tellTrouble(ctx); err != nil {
+		return err
+	}
+	if s.sum.Outcome == Done || s.closedEarly {
 		return s.lowerFlag()
+	}
+	return nil
+}
+
+// tellTrouble says what no operator should find out days later. That some feeds fail and are stopped is every hour's business; that
+// all of them do is not.
+func (s *session) tellTrouble(ctx context.Context) error {
+	if s.sum.Feeds.Stopped > 0 {
+		s.cfg.Log.Info("feeds were stopped and get no more requests; crawl list --stopped says why", slog.Int("stopped", s.sum.Feeds.Stopped))
+	}
+	if s.sum.Feeds.Failed == 0 {
+		return nil
+	}
+	cats, err := s.store.Categories(ctx)
+	if err != nil {
+		return err
+	}
+	active, failing := 0, 0
+	for _, c := range cats {
+		active += c.Active
+		failing += c.Failing
+	}
+	if failing == active && active >= outageDomains {
+		s.cfg.Log.Warn("every active feed is failing; crawl list --failing says why", slog.Int("feeds", active))
 	}
 	return nil
 }
@@ -144,7 +187,7 @@ func judgeEnd(err error) (outcome, reason string, rest error) {
 	case err == nil:
 		return Done, "", nil
 	case errors.Is(err, errOutage):
-		return Outage, "our own network looks down: nothing was counted against the feeds; the half-check tries again", nil
+		return Outage, err.Error() + "; nothing was counted against the feeds; the half-check tries again", nil
 	case errors.Is(err, errDeadline):
 		return Unfinished, "the deadline is reached; the half-check goes on", nil
 	case errors.Is(err, errLeases):
@@ -229,6 +272,7 @@ func (s *session) fetchAll(ctx context.Context, cats []*category) error {
 		return err
 	}
 	s.client = client
+	s.cfg.Settings.Workers = s.affordableWorkers()
 	tasks, rest, err := s.choose(ctx, cats)
 	if err != nil {
 		return err
@@ -250,9 +294,29 @@ func (s *session) someFeeds(ctx context.Context) error {
 		s.sum.Reason = "no such feeds"
 		return err
 	}
+	if err := s.tellLeftOut(ctx); err != nil {
+		return err
+	}
 	return s.record(ctx, func(ctx context.Context) error {
 		return s.fetchAll(ctx, []*category{{loose: true, Category: store.Category{Name: "feeds"}, had: map[int64]bool{}, ids: ids}})
 	})
+}
+
+// tellLeftOut says of feeds that a person named why they will not be fetched all the same.
+func (s *session) tellLeftOut(ctx context.Context) error {
+	if len(s.options.Feeds) == 0 {
+		return nil
+	}
+	feeds, err := s.plannedFeeds(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range feeds {
+		if p := s.plan(f, false, false); !p.Fetch {
+			s.cfg.Log.Warn("a feed that was named is not fetched", slog.Int64("feed", f.ID), slog.String("reason", p.Reason))
+		}
+	}
+	return nil
 }
 
 // named gives the ids of the feeds that the options name.

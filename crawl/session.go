@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"strconv"
 	"time"
 
@@ -31,6 +33,8 @@ type session struct {
 	beat   beat
 	sum    Summary
 
+	closedEarly bool // the half-check's deadline closed the hour with feeds left
+
 	recovered int // results of earlier snapshots that were merged
 	answers   int // HTTP responses, whatever their status
 }
@@ -56,13 +60,22 @@ func begin(ctx context.Context, cfg Config, kind string) (*session, error) {
 	}
 	if s.lock == nil {
 		s.sum.Outcome, s.sum.Holder = Running, holder
-		s.sum.Reason = fmt.Sprintf("process %d works on this hour since %s", holder.PID, holder.Since.Format(time.RFC3339))
+		s.sum.Reason = describeHolder(holder)
 		return s, nil
 	}
 	if err = s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.end())
 	}
 	return s, nil
+}
+
+// describeHolder says who works. One that has just begun has not said yet who it is.
+func describeHolder(h *state.Holder) string {
+	if h.PID == 0 {
+		return "another process has just begun"
+	}
+	return fmt.Sprintf("process %d works since %s (%s of the hour of %s)",
+		h.PID, h.Since.UTC().Format(time.RFC3339), h.Kind, h.Hour.UTC().Format(time.RFC3339))
 }
 
 // killFlag tells whether the kill flag is up, and keeps why nothing will be done.
@@ -87,12 +100,14 @@ func (s *session) open(ctx context.Context) error {
 	if err := s.keepStartMinute(); err != nil {
 		return err
 	}
-	var err error
-	if s.store, err = openDatabase(ctx, s.cfg, s.dir, true); err != nil {
-		return err
-	}
 	seen, err := s.dir.HighestSeq()
 	if err != nil {
+		return err
+	}
+	if err := s.checkPresent(seen); err != nil {
+		return err
+	}
+	if s.store, err = openDatabase(ctx, s.cfg, s.dir, store.Options{Migrate: true, Stop: s.dir.Killed}); err != nil {
 		return err
 	}
 	renewed, err := s.store.RenewEpoch(ctx, seen)
@@ -110,6 +125,15 @@ func (s *session) open(ctx context.Context) error {
 	return nil
 }
 
+// checkPresent refuses to make a new database where there was one: it may be on a disk that is not there just now.
+func (s *session) checkPresent(seen int64) error {
+	path := databasePath(s.cfg, s.dir)
+	if _, err := os.Stat(path); seen == 0 || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("the database %s is gone, though this directory has worked with one: put it back, or begin anew with crawl import", path)
+}
+
 func (s *session) keepSeq(ctx context.Context) error {
 	seq, err := s.store.HighestSeq(ctx)
 	if err != nil {
@@ -124,9 +148,13 @@ func (s *session) checkStartMinute() error {
 	if err != nil || kept < 0 || kept == s.cfg.Settings.StartMinute {
 		return err
 	}
-	flag, err := s.dir.Flag()
-	if err != nil || flag == nil {
-		return s.ignoreDamage(err)
+	flag, err := s.dir.LookFlag()
+	var damaged *state.DamagedError
+	if errors.As(err, &damaged) || err == nil && flag == nil {
+		return nil // a damaged one is dealt with under the lock
+	}
+	if err != nil {
+		return err
 	}
 	return &UsageError{
 		Text: fmt.Sprintf("the start minute of %s is %d, and a run of it is unfinished", s.dir.Path, kept),

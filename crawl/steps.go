@@ -77,7 +77,10 @@ func (s *session) steps(ctx context.Context) error {
 		case err != nil && ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, errStepFailed):
-			s.cfg.Log.Warn("a step after the merge failed; the half-check repeats it", slog.String("step", st.name), slog.Any("error", err))
+			s.cfg.Log.Warn("a step after the merge failed; the next half-check or run repeats it", slog.String("step", st.name), slog.Any("error", err))
+			if err := s.stepFailed(ctx, st, err); err != nil {
+				return err
+			}
 		case err != nil:
 			return err
 		}
@@ -87,6 +90,13 @@ func (s *session) steps(ctx context.Context) error {
 
 // errStepFailed marks a failure of the step itself, not of its record.
 var errStepFailed = errors.New("step failed")
+
+// stepFailed keeps the reason, for who asks later.
+func (s *session) stepFailed(ctx context.Context, st step, cause error) error {
+	return s.store.FailStep(context.WithoutCancel(ctx), store.Step{
+		Host: s.dir.ID, Hour: s.hour, Name: st.name, Error: clip(cause.Error(), maxError),
+	})
+}
 
 func (s *session) step(ctx context.Context, st step) error {
 	seq, err := s.store.StepSeq(context.WithoutCancel(ctx), s.dir.ID, st.name)

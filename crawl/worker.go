@@ -120,7 +120,7 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 	}
 	f.result = p.s.cfg.Settings.outcome(o)
 	f.event = describeEvent(f.event, o)
-	if f.event.domain == "" && (f.event.silent || f.event.notAFeed) {
+	if f.event.domain == "" && (f.event.silent || f.event.weak || f.event.notAFeed) {
 		f.event.domain = f.task.registrable()
 	}
 	if resp != nil && resp.Status == http.StatusTooManyRequests {
@@ -211,6 +211,7 @@ func describeEvent(e event, o *observation) event {
 	case errors.As(o.err, &fe):
 		e.answered, e.allowed, e.local = fe.Answered, fe.AllowedNet, fe.Local
 		e.silent = !fe.Answered && couldBeOurs(fe)
+		e.weak = !fe.Answered && !e.silent && (fe.Kind == fetch.KindDNS || fe.Kind == fetch.KindConnect)
 	}
 	return e
 }

@@ -26,7 +26,7 @@ func writeFile(path string, data []byte) error {
 		}
 	}
 	if err != nil {
-		return explain("write "+path, err)
+		return explain("write", path, err)
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func removeFile(path string) error {
 		err = syncDir(filepath.Dir(path))
 	}
 	if err != nil {
-		return explain("remove "+path, err)
+		return explain("take away", path, err)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (d *Dir) sweep() {
 	}
 }
 
-// aside moves a file to snapshots/bad/ under a name that is not taken, and returns that. A missing file is fine.
+// aside moves a file to snapshots/bad/ under a name that is not taken, and returns that; "" for a missing file, which is fine.
 func (d *Dir) aside(path string) (string, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -102,24 +102,19 @@ func (d *Dir) aside(path string) (string, error) {
 		return "", err
 	}
 	target := filepath.Join(bad, filepath.Base(path)+"-"+strings.ToLower(rand.Text()[:8]))
-	if err := os.Rename(path, target); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Rename(path, target); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	} else if err != nil {
 		return "", err
 	}
 	return target, nil
 }
 
-// explain wraps an error with what was being done and, where the reader can do something, what that is.
-func explain(doing string, err error) error {
-	var remedy string
-	switch {
-	case errors.Is(err, syscall.EROFS):
-		remedy = "the file system is read-only: make it writable, or choose another directory with --dir"
-	case errors.Is(err, fs.ErrPermission):
-		remedy = "make it accessible to this user, or choose another directory with --dir"
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		remedy = "make room, then run again: nothing that was stored is lost"
-	default:
+// explain wraps an error with what was being done and to which file, which is named once: errors of os name it themselves. What
+// can be done about it is for cmd to say.
+func explain(doing, path string, err error) error {
+	if strings.Contains(err.Error(), path) {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	return fmt.Errorf("%s: %w; %s", doing, err, remedy)
+	return fmt.Errorf("%s %s: %w", doing, path, err)
 }

@@ -21,15 +21,25 @@ type Flag struct {
 	Options json.RawMessage `json:"options,omitempty"`
 }
 
-// Flag returns nil, nil when there is none; a damaged one is moved aside and reported as *DamagedError once.
+// Flag is LookFlag for the holder of the run lock: a damaged flag is moved to snapshots/bad/, and so reported once.
 func (d *Dir) Flag() (*Flag, error) {
+	f, err := d.LookFlag()
+	var damaged *DamagedError
+	if errors.As(err, &damaged) {
+		return nil, d.Reject(damaged)
+	}
+	return f, err
+}
+
+// LookFlag returns the flag, nil when there is none, and changes nothing. The error is a *DamagedError for a file that is no flag.
+func (d *Dir) LookFlag() (*Flag, error) {
 	path := d.file(flagName)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explain("read flag", err)
+		return nil, explain("read flag", path, err)
 	}
 	var f Flag
 	err = json.Unmarshal(data, &f)
@@ -37,7 +47,7 @@ func (d *Dir) Flag() (*Flag, error) {
 		err = errors.New("no hour")
 	}
 	if err != nil {
-		return nil, d.reject(&DamagedError{Path: path, Reason: "not a flag: " + err.Error()})
+		return nil, &DamagedError{Path: path, Reason: "not a flag: " + err.Error()}
 	}
 	return &f, nil
 }

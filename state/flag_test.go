@@ -46,8 +46,10 @@ func TestDamagedFlag(t *testing.T) {
 			t.Fatal(err)
 		}
 		var damaged *DamagedError
-		if f, err := d.Flag(); f != nil || !errors.As(err, &damaged) || damaged.Path != d.file(flagName) {
-			t.Errorf("%q: %+v, %v", content, f, err)
+		for i, look := range []func() (*Flag, error){d.LookFlag, d.LookFlag, d.Flag} {
+			if f, err := look(); f != nil || !errors.As(err, &damaged) || damaged.Path != d.file(flagName) || (damaged.MovedTo != "") != (i == 2) {
+				t.Errorf("%q: %+v, %v", content, f, err)
+			}
 		}
 		if f, err := d.Flag(); f != nil || err != nil {
 			t.Errorf("%q, again: %+v, %v", content, f, err)

@@ -67,7 +67,7 @@ func (d *Dir) held() (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, explain("look at the lock "+path, err)
+		return false, explain("look at the lock", path, err)
 	}
 	lock.Unlock()
 	return !free, nil
@@ -80,7 +80,7 @@ func (d *Dir) note() (*Holder, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explain("read the lock", err)
+		return nil, explain("read the lock", d.file("lock"), err)
 	}
 	var h Holder
 	if !unsealJSON(data, &h) {

@@ -44,7 +44,7 @@ func (p place) same(other place) bool {
 func (d *Dir) identity() (string, error) {
 	here, err := placeOf(d.Path)
 	if err != nil {
-		return "", explain("look at data directory "+d.Path, err)
+		return "", explain("look at data directory", d.Path, err)
 	}
 	here.Machine = machine()
 	id, err := d.readIdentity(here)
@@ -69,7 +69,7 @@ func (d *Dir) readIdentity(here place) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", explain("read identity of data directory", err)
+		return "", explain("read identity of data directory", d.Path, err)
 	}
 	var is identity
 	if json.Unmarshal(data, &is) != nil || !is.same(here) {
@@ -92,7 +92,7 @@ func (d *Dir) newIdentity(here place) (string, error) {
 	}
 	for _, path := range append(stale, d.file(flagName)) {
 		if _, err := d.aside(path); err != nil {
-			return "", explain("set aside "+path+" of a copied directory", err)
+			return "", explain("set aside what belongs to another directory", path, err)
 		}
 	}
 	is := identity{ID: strings.ToLower(rand.Text()), place: here}
@@ -121,7 +121,7 @@ func (d *Dir) gate() (open func(), err error) {
 	defer cancel()
 	lock := flock.New(d.file("id"))
 	if ok, err := lock.TryLockContext(ctx, 2*time.Millisecond); !ok {
-		return nil, explain("wait for another process at "+lock.Path(), err)
+		return nil, explain("wait for another process", lock.Path(), err)
 	}
 	return func() { lock.Unlock() }, nil
 }

@@ -23,7 +23,7 @@ func (d *Dir) Kill() (*Kill, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explain("look for the kill flag", err)
+		return nil, explain("look for the kill flag", d.file("kill"), err)
 	}
 	var k Kill
 	data, err := os.ReadFile(d.file("kill"))

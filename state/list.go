@@ -13,19 +13,26 @@ import (
 	"syscall"
 )
 
-// Snapshots lists complete snapshots and parts. A file that proves nothing is moved to snapshots/bad/ and returned in bad,
-// by path and reason; it holds nothing up. Cheap: reads only each file's first and last line.
+// Snapshots is Look for the holder of the run lock: each bad file is moved to snapshots/bad/, so that it is reported once and
+// holds nothing up.
 func (d *Dir) Snapshots() (infos []Info, bad []error, err error) {
+	infos, bad, err = d.Look()
+	for i := range bad {
+		bad[i] = d.Reject(bad[i].(*DamagedError))
+	}
+	return infos, bad, err
+}
+
+// Look lists complete snapshots and parts, and changes nothing. A file that proves nothing is returned in bad, as a
+// *DamagedError. A file that may not be read is not bad, and an error. Cheap: reads only each file's first and last line.
+func (d *Dir) Look() (infos []Info, bad []error, err error) {
 	for range 10 { // again when a file went while it was listed: a part may have become a snapshot that was not there before
-		var more []error
-		infos, more, err = d.list()
-		bad = append(bad, more...)
-		if !errors.Is(err, fs.ErrNotExist) {
+		if infos, bad, err = d.list(); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}
 	if err != nil {
-		return nil, bad, explain("list snapshots", err)
+		return nil, nil, explain("list snapshots", d.snapshots(), err)
 	}
 	return infos, bad, nil
 }
@@ -40,9 +47,9 @@ func (d *Dir) list() (infos []Info, bad []error, err error) {
 		var damaged *DamagedError
 		switch {
 		case errors.As(err, &damaged):
-			bad = append(bad, d.reject(damaged))
+			bad = append(bad, damaged)
 		case err != nil:
-			return nil, bad, err
+			return nil, nil, err
 		case info != nil:
 			infos = append(infos, *info)
 		}
@@ -54,7 +61,7 @@ func (d *Dir) list() (infos []Info, bad []error, err error) {
 func (d *Dir) snapshotFiles() ([]string, error) {
 	entries, err := os.ReadDir(d.snapshots())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, explain("list snapshots", err)
+		return nil, err
 	}
 	var paths []string
 	for _, entry := range entries {
@@ -78,9 +85,6 @@ func inspect(path string) (*Info, error) {
 		return damaged("not a regular file")
 	}
 	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrPermission) {
-		return damaged("%v", err)
-	}
 	if err != nil {
 		return nil, err
 	}

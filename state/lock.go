@@ -1,7 +1,9 @@
 package state
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -22,6 +24,10 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("another process works here: %s %d, pid %d, since %s, %s, %d of %d done",
 		h.Kind, h.Run, h.PID, h.Since.UTC().Format(time.RFC3339), h.Phase, h.Done, h.Total)
 }
+
+// ErrLockLost: the locked file was removed or replaced, and another process can hold the lock that now has its name. Whoever works
+// under such a lock must end.
+var ErrLockLost = errors.New("the lock file was removed or replaced while it was held")
 
 // Lock is the held run lock. Its process fields (PID, Started, Boot) are filled in by Lock itself.
 //
@@ -48,10 +54,14 @@ func (d *Dir) Lock(h Holder) (*Lock, error) {
 	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	for range lockTries {
 		ok, err := lock.TryLock()
-		if err != nil {
-			return nil, explain("take the lock "+path, err)
+		if err == nil && ok {
+			ok, err = isAt(lock, path)
 		}
-		if ok && isAt(lock, path) {
+		if err != nil {
+			lock.Unlock()
+			return nil, explain("take the lock", path, err)
+		}
+		if ok {
 			return d.locked(lock, h)
 		}
 		lock.Unlock() // not ours, or of a file that was removed or replaced meanwhile
@@ -72,19 +82,21 @@ func (d *Dir) locked(lock *flock.Flock, h Holder) (*Lock, error) {
 	file, err := os.OpenFile(lock.Path(), os.O_RDWR, 0)
 	if err != nil {
 		lock.Unlock()
-		return nil, explain("open the lock "+lock.Path(), err)
+		return nil, explain("open the lock", lock.Path(), err)
 	}
 	pid := os.Getpid()
 	l := &Lock{flock: lock, file: file, self: Holder{PID: pid, Started: processStart(pid), Boot: Boot()}}
 	if err := l.Note(h); err != nil {
-		l.Unlock()
+		file.Close()
+		lock.Unlock()
 		return nil, err
 	}
 	d.sweep()
 	return l, nil
 }
 
-// Note rewrites what the lock file says. Safe for concurrent use; after Unlock it does nothing.
+// Note rewrites what the lock file says. Safe for concurrent use; after Unlock it does nothing. The error is ErrLockLost if the
+// lock protects nothing any more; any other says no more than that nothing could be written.
 //
 // It is rewritten in place, for the lock is on the file and not on its name. Readers know torn content by its checksum.
 func (l *Lock) Note(h Holder) error {
@@ -98,11 +110,16 @@ func (l *Lock) Note(h Holder) error {
 	if l.file == nil {
 		return nil
 	}
+	if held, err := isAt(l.flock, l.flock.Path()); err != nil {
+		return explain("look at the lock", l.flock.Path(), err)
+	} else if !held {
+		return fmt.Errorf("%s: %w", l.flock.Path(), ErrLockLost)
+	}
 	if _, err := l.file.WriteAt(data, 0); err != nil {
-		return explain("write the lock "+l.file.Name(), err)
+		return explain("write the lock", l.file.Name(), err)
 	}
 	if err := l.file.Truncate(int64(len(data))); err != nil {
-		return explain("write the lock "+l.file.Name(), err)
+		return explain("write the lock", l.file.Name(), err)
 	}
 	return nil
 }
@@ -121,17 +138,23 @@ func (l *Lock) Unlock() error {
 		return fmt.Errorf("let go of the lock %s: %w", l.flock.Path(), err)
 	}
 	if emptied != nil {
-		return explain("empty the lock "+l.flock.Path(), emptied)
+		return explain("empty the lock", l.flock.Path(), emptied)
 	}
 	return nil
 }
 
 // isAt says whether the locked file still is the one that has the name.
-func isAt(lock *flock.Flock, path string) bool {
+func isAt(lock *flock.Flock, path string) (bool, error) {
+	named, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
 	locked, err := lock.Stat()
 	if err != nil {
-		return false
+		return false, err
 	}
-	named, err := os.Stat(path)
-	return err == nil && os.SameFile(locked, named)
+	return os.SameFile(locked, named), nil
 }

@@ -236,16 +236,37 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// TestLockOfARemovedFile: a lock on a file that no longer has the name is none.
-func TestLockOfARemovedFile(t *testing.T) {
-	d := open(t, t.TempDir())
-	old := take(t, d, Holder{})
-	defer old.Unlock()
-	if err := os.Remove(d.file("lock")); err != nil {
-		t.Fatal(err)
-	}
-	if isAt(old.flock, d.file("lock")) {
-		t.Error("the removed file is held to be the lock")
+// TestLockLost: a lock on a file that no longer has the name is none. Its holder worked on, beside the one who took the new file.
+func TestLockLost(t *testing.T) {
+	for name, lose := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"moved":   func(path string) error { return os.Rename(path, path+"-") },
+		"replaced": func(path string) error {
+			return errors.Join(os.WriteFile(path+"-", nil, 0o600), os.Rename(path+"-", path))
+		},
+	} {
+		d := open(t, t.TempDir())
+		old := take(t, d, Holder{Run: 1})
+		if err := lose(d.file("lock")); err != nil {
+			t.Fatal(err)
+		}
+		if err := old.Note(Holder{Run: 1}); !errors.Is(err, ErrLockLost) || !strings.Contains(err.Error(), d.file("lock")) {
+			t.Errorf("%s: %v", name, err)
+		}
+		other := take(t, d, Holder{Run: 2})
+		if err := old.Note(Holder{Run: 1}); !errors.Is(err, ErrLockLost) {
+			t.Errorf("%s, and taken by another: %v", name, err)
+		}
+		if err := old.Unlock(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if h, err := d.Holder(); err != nil || h == nil || h.Run != 2 {
+			t.Errorf("%s: the other's note is %+v, %v", name, h, err)
+		}
+		if err := other.Note(Holder{Run: 2}); err != nil {
+			t.Errorf("%s: the other: %v", name, err)
+		}
+		other.Unlock()
 	}
 }
 

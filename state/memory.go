@@ -74,7 +74,7 @@ func (d *Dir) keep(change func(*memory) (same bool)) error {
 func (d *Dir) remember() (memory, error) {
 	data, err := os.ReadFile(d.file("memory.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return memory{}, explain("read memory", err)
+		return memory{}, explain("read memory", d.file("memory.json"), err)
 	}
 	var m memory
 	if err := json.Unmarshal(data, &m); err != nil {

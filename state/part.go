@@ -96,7 +96,7 @@ func (d *Dir) makeSnapshots() error {
 		err = syncDir(d.Path)
 	}
 	if err != nil {
-		return explain("create "+d.snapshots(), err)
+		return explain("make the directory of snapshots", d.snapshots(), err)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (p *Part) create(source *reader) (err error) {
 		return fmt.Errorf("encode header: %w", err)
 	}
 	if p.file, err = os.CreateTemp(p.dir.snapshots(), temporary+"*"); err != nil {
-		return explain("create part in "+p.dir.snapshots(), err)
+		return explain("create part in", p.dir.snapshots(), err)
 	}
 	defer func() {
 		if err != nil {
@@ -130,7 +130,7 @@ func (p *Part) create(source *reader) (err error) {
 		}
 	}
 	if err := os.Rename(p.file.Name(), p.path); err != nil {
-		return explain("create part "+p.path, err)
+		return explain("create part", p.path, err)
 	}
 	return nil
 }
@@ -257,15 +257,15 @@ func (p *Part) publish() error {
 	path := p.dir.snapshotPath(p.header.Category)
 	p.dir.point("snapshot-before-rename")
 	if err := os.Rename(p.path, path); err != nil {
-		return explain("close snapshot "+path, err)
+		return explain("close snapshot", path, err)
 	}
 	p.dir.point("snapshot-after-rename")
 	if err := os.Chtimes(path, time.Time{}, p.header.Hour); err != nil {
-		return explain("set time of snapshot "+path, err)
+		return explain("set time of snapshot", path, err)
 	}
 	p.dir.point("snapshot-after-mtime")
 	if err := syncDir(p.dir.snapshots()); err != nil {
-		return explain("sync "+p.dir.snapshots(), err)
+		return explain("make durable", p.dir.snapshots(), err)
 	}
 	return nil
 }
@@ -307,7 +307,7 @@ func (p *Part) sync() error {
 
 // fail remembers an error of the disk: after it nobody knows what is in the file.
 func (p *Part) fail(doing string, err error) error {
-	p.err = explain(doing+" part "+p.path, err)
+	p.err = explain(doing+" part", p.path, err)
 	return p.err
 }
 

@@ -27,7 +27,7 @@ type reader struct {
 func openReader(path string, complete bool) (*reader, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, explain("open snapshot", err)
+		return nil, explain("open snapshot", path, err)
 	}
 	r := &reader{path: path, in: bufio.NewReaderSize(file, readSize), close: file.Close, complete: complete}
 	if err := r.begin(); err != nil {
@@ -139,7 +139,7 @@ func (r *reader) fault(err error) error {
 	if errors.Is(err, syscall.EIO) {
 		return r.damaged("%v", err)
 	}
-	return fmt.Errorf("read snapshot: %w", err)
+	return explain("read snapshot", r.path, err)
 }
 
 // Read yields the lines of a snapshot or part in order, each verified by its checksum. A part's broken last line ends the

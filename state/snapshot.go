@@ -65,18 +65,27 @@ type Info struct {
 }
 
 // DamagedError names a file that does not prove itself, and why.
-type DamagedError struct{ Path, Reason string }
+type DamagedError struct {
+	Path, Reason string
+	MovedTo      string // where it is now; "" if it was not moved
+}
 
-// Error gives both.
-func (e *DamagedError) Error() string { return e.Path + ": " + e.Reason }
+// Error gives all of it.
+func (e *DamagedError) Error() string {
+	if e.MovedTo == "" {
+		return e.Path + ": " + e.Reason
+	}
+	return e.Path + ": " + e.Reason + " (moved to " + e.MovedTo + ")"
+}
 
-// reject moves a damaged file aside, so that it is reported once, and says where it is now.
-func (d *Dir) reject(e *DamagedError) *DamagedError {
+// Reject moves a damaged file to snapshots/bad/, so that it is reported once, and says in the copy of e that it returns where it
+// is now, or in its reason why it was not moved. The caller holds the run lock.
+func (d *Dir) Reject(e *DamagedError) *DamagedError {
 	moved, err := d.aside(e.Path)
 	if err != nil {
 		return &DamagedError{Path: e.Path, Reason: fmt.Sprintf("%s (and cannot be set aside: %v)", e.Reason, err)}
 	}
-	return &DamagedError{Path: e.Path, Reason: e.Reason + " (moved to " + moved + ")"}
+	return &DamagedError{Path: e.Path, Reason: e.Reason, MovedTo: moved}
 }
 
 // headerLine and closingLine are the two as they stand in the file.
@@ -140,7 +149,7 @@ func parseClosing(line []byte, offset int64, h Header) (c Closing, reason string
 // SetAside moves a snapshot file to snapshots/bad/.
 func (d *Dir) SetAside(info Info) error {
 	if _, err := d.aside(info.Path); err != nil {
-		return explain("set aside "+info.Path, err)
+		return explain("set aside", info.Path, err)
 	}
 	return nil
 }
@@ -148,7 +157,7 @@ func (d *Dir) SetAside(info Info) error {
 // Discard removes a part whose lines are merged or void. It need not be durable: merging them again changes nothing.
 func (d *Dir) Discard(info Info) error {
 	if err := os.Remove(info.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return explain("discard "+info.Path, err)
+		return explain("discard", info.Path, err)
 	}
 	return nil
 }

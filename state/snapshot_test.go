@@ -213,13 +213,21 @@ func TestBadSnapshots(t *testing.T) {
 	good := snapshot(t, d, header(d, 1), lines(1))
 	for _, tt := range tests {
 		path := put(t, d, tt.file, tt.content)
-		infos, bad, err := d.Snapshots()
-		if err != nil || len(infos) != 1 || infos[0].Path != good.Path || len(bad) != 1 {
-			t.Fatalf("%s: %v, bad %v, %v", tt.name, infos, bad, err)
-		}
 		var damaged *DamagedError
-		if !errors.As(bad[0], &damaged) || damaged.Path != path || !strings.Contains(bad[0].Error(), tt.want) {
-			t.Errorf("%s: %v; want %q", tt.name, bad[0], tt.want)
+		for i, look := range []func() ([]Info, []error, error){d.Look, d.Look, d.Snapshots} {
+			infos, bad, err := look()
+			if err != nil || len(infos) != 1 || infos[0].Path != good.Path || len(bad) != 1 {
+				t.Fatalf("%s: %v, bad %v, %v", tt.name, infos, bad, err)
+			}
+			if !errors.As(bad[0], &damaged) || damaged.Path != path || !strings.Contains(bad[0].Error(), tt.want) {
+				t.Errorf("%s: %v; want %q", tt.name, bad[0], tt.want)
+			}
+			if i < 2 && damaged.MovedTo != "" {
+				t.Errorf("%s: who only looked has moved it to %s", tt.name, damaged.MovedTo)
+			}
+		}
+		if moved := get(t, damaged.MovedTo); !bytes.Equal(moved, tt.content) || !strings.Contains(damaged.Error(), damaged.MovedTo) {
+			t.Errorf("%s: %v: %d bytes there", tt.name, damaged, len(moved))
 		}
 		if len(list(t, d)) != 1 {
 			t.Errorf("%s: reported twice", tt.name)

@@ -32,7 +32,7 @@ func Open(path string) (*Dir, error) {
 		return nil, fmt.Errorf("find data directory %s: %w", path, err)
 	}
 	if err := os.MkdirAll(abs, 0o700); err != nil {
-		return nil, explain("create data directory "+abs, err)
+		return nil, explain("create data directory", abs, err)
 	}
 	d := &Dir{Path: abs}
 	if d.ID, err = d.identity(); err != nil {

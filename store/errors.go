@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"syscall"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -47,29 +46,6 @@ func (e *NotFoundError) Error() string {
 
 // Is makes a NotFoundError an ErrNotFound.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
-
-// mapped gives a driver's error the meaning that callers branch on, by its code, once. Other errors pass as they are.
-func mapped(err error) error {
-	var e sqlite3.Error
-	if !errors.As(err, &e) || errors.Is(err, ErrBusy) || errors.Is(err, ErrFull) || errors.Is(err, ErrDamaged) {
-		return err
-	}
-	switch e.Code {
-	case sqlite3.ErrBusy, sqlite3.ErrLocked:
-		return fmt.Errorf("%w: %w", ErrBusy, err)
-	case sqlite3.ErrFull:
-		return fmt.Errorf("%w: %w", ErrFull, err)
-	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
-	case sqlite3.ErrReadonly:
-		return fmt.Errorf("the file or its directory cannot be written: %w", err)
-	case sqlite3.ErrIoErr, sqlite3.ErrCantOpen:
-		if e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EDQUOT {
-			return fmt.Errorf("%w: %w", ErrFull, err)
-		}
-	}
-	return err
-}
 
 // hasCode says whether err is the driver's and has one of the codes.
 func hasCode(err error, codes ...sqlite3.ErrNo) bool {

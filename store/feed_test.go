@@ -273,7 +273,7 @@ func TestNearest(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		d    int
-	}{{"kitten", "sitting", 3}, {"", "abc", 3}, {"abc", "abc", 0}, {"ab", "ba", 2}} {
+	}{{"kitten", "sitting", 3}, {"", "abc", 3}, {"abc", "abc", 0}, {"ab", "ba", 1}, {"itmes", "items", 1}, {"abcd", "badc", 2}, {"ca", "abc", 3}} {
 		if d := distance(c.a, c.b, 10); d != c.d {
 			t.Errorf("%s %s: %d", c.a, c.b, d)
 		}

@@ -21,7 +21,11 @@ func (s *Store) inspect(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	return s.inspectAs(ctx, path, reading)
+	err := s.inspectAs(ctx, path, reading)
+	if errors.Is(err, ErrDamaged) && hasWAL(path) && s.inspectAs(ctx, path, immutable) == nil {
+		return fmt.Errorf("without the -wal beside it, which may be that of another database, it can be read: %w", err)
+	}
+	return err
 }
 
 func hasWAL(path string) bool {
@@ -32,17 +36,20 @@ func hasWAL(path string) bool {
 func (s *Store) inspectAs(ctx context.Context, path string, a access) error {
 	db := pool(path, a, 1)
 	defer db.Close()
-	var id, tables int64
+	var id, version, tables, ourTables int64
 	err := s.patience.retry(ctx, func() error {
 		return withConn(ctx, db, func(c *conn) (err error) {
 			t := &tx{context.WithoutCancel(ctx), c}
 			if id, err = t.pragma("application_id"); err != nil {
 				return err
 			}
-			if _, err = s.version(t); err != nil && id == applicationID {
+			if version, err = s.version(t); err != nil && id == applicationID {
 				return err
 			}
-			tables, err = t.one("SELECT count(*) FROM sqlite_schema")
+			if tables, err = t.one("SELECT count(*) FROM sqlite_schema"); err != nil {
+				return err
+			}
+			ourTables, err = t.one("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('feeds', 'items', 'changes', 'meta')")
 			return err
 		})
 	})
@@ -51,6 +58,9 @@ func (s *Store) inspectAs(ctx context.Context, path string, a access) error {
 		return notADatabase(path, err)
 	case err != nil:
 		return err
+	case id == applicationID && version <= 0, id != applicationID && ourTables == 4:
+		return fmt.Errorf("it has %d tables and indexes, application_id %d and schema version %d, which do not go together "+
+			"(a copy that was made with .dump has lost both numbers): %w", tables, id, version, ErrDamaged)
 	case id != applicationID:
 		return fmt.Errorf("its application_id is %d and it has %d tables and indexes: %w", id, tables, ErrNotOurs)
 	}

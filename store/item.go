@@ -25,7 +25,7 @@ type ItemFilter struct {
 	After    int64
 	Since    time.Time // first_seen_at or changed_at not before
 	Category string
-	FeedID   int64
+	FeedIDs  []int64 // none: all feeds
 	Limit    int
 }
 
@@ -114,7 +114,7 @@ func (f ItemFilter) byChange() (string, []driver.Value) {
 // category's items are read in the order in which they are stored (which the + before feed_id sees to).
 func (f ItemFilter) newestFirst() (string, []driver.Value) {
 	feed := "i.feed_id"
-	if f.Limit <= 0 && f.FeedID == 0 {
+	if f.Limit <= 0 && len(f.FeedIDs) != 1 {
 		feed = "+i.feed_id"
 	}
 	where, args := f.conditions(feed, "i.changed_at")
@@ -138,8 +138,12 @@ func (f ItemFilter) conditions(feed, at string) (string, []driver.Value) {
 	if !f.Since.IsZero() {
 		where, args = where+" AND "+at+" >= ?", append(args, stampUp(f.Since))
 	}
-	if f.FeedID != 0 {
-		where, args = where+" AND "+feed+" = ?", append(args, f.FeedID)
+	switch len(f.FeedIDs) {
+	case 0:
+	case 1:
+		where, args = where+" AND "+feed+" = ?", append(args, f.FeedIDs[0])
+	default:
+		where, args = where+" AND "+feed+" IN (SELECT value FROM json_each(?))", append(args, idList(f.FeedIDs))
 	}
 	if f.Category != "" {
 		where += " AND " + feed + ` IN (

@@ -51,13 +51,14 @@ func TestItems(t *testing.T) {
 		{"limit", ItemFilter{Limit: 1}, "5 new 4 of 1 four []"},
 		{"category", ItemFilter{Category: "b"}, "3 new 3 of 2 three []"},
 		{"changes of a category", ItemFilter{ByChange: true, Category: "b"}, "3 new 3 of 2 three []"},
-		{"feed", ItemFilter{FeedID: 2}, "3 new 3 of 2 three []"},
-		{"changes of a feed", ItemFilter{ByChange: true, FeedID: 2}, "3 new 3 of 2 three []"},
+		{"feed", ItemFilter{FeedIDs: []int64{2}}, "3 new 3 of 2 three []"},
+		{"two feeds", ItemFilter{FeedIDs: []int64{2, 1}, Limit: 2}, "5 new 4 of 1 four []\n3 new 3 of 2 three []"},
+		{"changes of a feed", ItemFilter{ByChange: true, FeedIDs: []int64{2}}, "3 new 3 of 2 three []"},
 		{"since", ItemFilter{Since: t1}, "5 new 4 of 1 four []\n4 updated 2 of 1 TWO [title content]"},
 		{"since, in between", ItemFilter{Since: t0.Add(1)}, "5 new 4 of 1 four []\n4 updated 2 of 1 TWO [title content]"},
 		{"changes since", ItemFilter{ByChange: true, Since: t1}, "4 updated 2 of 1 TWO [title content]\n5 new 4 of 1 four []"},
 		{"limit of a category", ItemFilter{Category: "a", Limit: 2}, "5 new 4 of 1 four []\n4 updated 2 of 1 TWO [title content]"},
-		{"all together", ItemFilter{ByChange: true, After: 1, Since: t1, Category: "a", FeedID: 1, Limit: 9}, "4 updated 2 of 1 TWO [title content]\n5 new 4 of 1 four []"},
+		{"all together", ItemFilter{ByChange: true, After: 1, Since: t1, Category: "a", FeedIDs: []int64{1}, Limit: 9}, "4 updated 2 of 1 TWO [title content]\n5 new 4 of 1 four []"},
 		{"nothing", ItemFilter{Category: "c"}, ""},
 	}
 	for _, test := range tests {

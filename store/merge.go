@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -67,7 +66,7 @@ func (s *Store) mergeApart(ctx context.Context, run int64, entries []Entry, clos
 		err := s.update(ctx, func(t *tx) error { return m.all(t, entries[i:i+1], nil) })
 		if isFeeds(err) {
 			m = merge{o: s.o, runID: run, now: now}
-			cause := err
+			cause := unnamed(err)
 			err = s.update(ctx, func(t *tx) error { return m.fail(t, &entries[i], cause) })
 		}
 		if err != nil {
@@ -155,11 +154,11 @@ func (m *merge) entry(t *tx, e *Entry) error {
 		return cause
 	}
 	if err := t.run("ROLLBACK TO feed"); err != nil {
-		return errors.Join(cause, err)
+		return fmt.Errorf("%w; undo it: %w", cause, err)
 	}
 	*m = before
 	if err := t.run("RELEASE feed"); err != nil {
-		return errors.Join(cause, err)
+		return fmt.Errorf("%w; undo it: %w", cause, err)
 	}
 	return m.fail(t, e, cause)
 }

@@ -72,7 +72,8 @@ func (s *Store) migrateTo(t *tx, version int64, script string) error {
 
 // ready brings an existing database of ours to what this program needs: the newest schema, and WAL.
 func (s *Store) ready(ctx context.Context) error {
-	return s.withWriter(ctx, func(t *tx) error {
+	return withConn(ctx, s.writer, func(c *conn) error {
+		t := &tx{context.WithoutCancel(ctx), c}
 		version, err := s.version(t)
 		if err != nil {
 			return err

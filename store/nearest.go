@@ -1,5 +1,7 @@
 package store
 
+import "slices"
+
 // maxNearest bounds the names that are compared, and maxNearestLength their length in bytes.
 const (
 	maxNearest       = 20_000
@@ -21,12 +23,13 @@ func Nearest(asked string, names []string) string {
 	return best
 }
 
-// distance is the Levenshtein distance of two strings in bytes, or limit if it is not less than that.
+// distance is the number of edits between two strings in bytes, or limit if it is not less than that. An edit is a byte more, less or
+// other, or two neighbours that changed places (optimal string alignment).
 func distance(a, b string, limit int) int {
 	if len(a) > maxNearestLength || len(b) > maxNearestLength || max(len(a), len(b))-min(len(a), len(b)) >= limit {
 		return limit
 	}
-	previous, current := make([]int, len(b)+1), make([]int, len(b)+1)
+	before, previous, current := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range previous {
 		previous[j] = j
 	}
@@ -39,12 +42,15 @@ func distance(a, b string, limit int) int {
 				cost = 0
 			}
 			current[j+1] = min(previous[j]+cost, previous[j+1]+1, current[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				current[j+1] = min(current[j+1], before[j-1]+1)
+			}
 			least = min(least, current[j+1])
 		}
-		if least >= limit {
+		if least >= limit && slices.Min(previous) >= limit {
 			return limit
 		}
-		previous, current = current, previous
+		before, previous, current = previous, current, before
 	}
 	return min(previous[len(b)], limit)
 }

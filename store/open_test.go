@@ -299,6 +299,26 @@ func TestManyFirstOpens(t *testing.T) {
 	}
 }
 
+// A database holds passwords of feeds: only its owner may read it and what lies beside it. It was 0644.
+func TestOnlyTheOwnerMayRead(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0))
+	dir := t.TempDir()
+	s, err := Open(context.Background(), filepath.Join(dir, "crawl.db"), Options{Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.SetRanked(context.Background(), "c", true); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"crawl.db", "crawl.db-wal", "crawl.db-shm"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, error %v", name, info.Mode(), err)
+		}
+	}
+}
+
 // Root may write anywhere: the child that tries gives that up.
 func TestReadOnlyDirectory(t *testing.T) {
 	dir := t.TempDir()

@@ -17,6 +17,7 @@ type Run struct {
 	StartedAt  time.Time
 	FinishedAt time.Time
 	Outcome    string // done, unfinished, outage, killed, crashed, error
+	Reason     string // why the outcome is not done; "" if it is
 	Counts     Counts
 }
 
@@ -89,10 +90,10 @@ func (s *Store) StartRun(ctx context.Context, r Run) (id int64, err error) {
 // FinishRun writes a run's end, outcome and counts.
 func (s *Store) FinishRun(ctx context.Context, r Run) error {
 	err := s.update(ctx, func(t *tx) error {
-		args := append([]driver.Value{stamp(r.FinishedAt), text(r.Outcome)}, r.Counts.values()...)
+		args := append([]driver.Value{stamp(r.FinishedAt), text(r.Outcome), text(r.Reason)}, r.Counts.values()...)
 		n, err := t.exec(`
 			UPDATE runs
-			SET finished_at = ?, outcome = ?, `+strings.Join(countColumns, " = ?, ")+` = ?
+			SET finished_at = ?, outcome = ?, reason = ?, `+strings.Join(countColumns, " = ?, ")+` = ?
 			WHERE id = ?`, append(args, r.ID)...)
 		if err == nil && n == 0 {
 			return ErrNotFound
@@ -146,7 +147,7 @@ func (s *Store) runs(ctx context.Context, which string, args ...driver.Value) (r
 	err = s.view(ctx, func(t *tx) error {
 		runs = nil
 		return t.query(`
-			SELECT id, host, kind, hour, started_at, finished_at, outcome, `+strings.Join(countColumns, ", ")+`
+			SELECT id, host, kind, hour, started_at, finished_at, outcome, reason, `+strings.Join(countColumns, ", ")+`
 			FROM runs `+which,
 			func(r row) error {
 				runs = append(runs, scanRun(r))
@@ -160,7 +161,7 @@ func (s *Store) runs(ctx context.Context, which string, args ...driver.Value) (r
 }
 
 func scanRun(r row) Run {
-	n := func(i int) int { return int(r.int(7 + i)) }
+	n := func(i int) int { return int(r.int(8 + i)) }
 	return Run{
 		ID:         r.int(0),
 		Host:       r.text(1),
@@ -169,6 +170,7 @@ func scanRun(r row) Run {
 		StartedAt:  r.time(4),
 		FinishedAt: r.time(5),
 		Outcome:    r.text(6),
+		Reason:     r.text(7),
 		Counts: Counts{
 			CategoriesDone:    n(0),
 			CategoriesSkipped: n(1),
@@ -185,7 +187,7 @@ func scanRun(r row) Run {
 			ItemsUpdated:      n(12),
 			Requests:          n(13),
 			Answers:           n(14),
-			Bytes:             r.int(22),
+			Bytes:             r.int(23),
 		},
 	}
 }

@@ -56,8 +56,11 @@ func TestSteps(t *testing.T) {
 	if seq, err := s.StepSeq(ctx, "a", "hook"); seq != 0 || err != nil {
 		t.Errorf("%d %v", seq, err)
 	}
-	later := Step{"a", hour.Add(time.Hour), "hook", t0.Add(time.Hour), 9}
-	for _, st := range []Step{{"a", hour, "hook", t0, 5}, later, {"a", hour, "hook", t0, 7}, {"b", hour.Add(5 * time.Hour), "hook", t0, 8}} {
+	later := Step{Host: "a", Hour: hour.Add(time.Hour), Name: "hook", FinishedAt: t0.Add(time.Hour), Seq: 9}
+	for _, st := range []Step{
+		{Host: "a", Hour: hour, Name: "hook", FinishedAt: t0, Seq: 5}, later, {Host: "a", Hour: hour, Name: "hook", FinishedAt: t0, Seq: 7},
+		{Host: "b", Hour: hour.Add(5 * time.Hour), Name: "hook", FinishedAt: t0, Seq: 8},
+	} {
 		if err := s.FinishStep(ctx, st); err != nil {
 			t.Fatal(err)
 		}
@@ -69,6 +72,24 @@ func TestSteps(t *testing.T) {
 		if done, err := s.StepDone(ctx, "a", h, "hook"); done != want || err != nil {
 			t.Errorf("%v: %v %v", h, done, err)
 		}
+	}
+	for _, st := range []Step{{Host: "a", Hour: hour, Name: "hook", Error: "an old one"}, {Host: "a", Hour: later.Hour, Name: "hook", Error: "exit 7"}} {
+		if err := s.FailStep(ctx, st); err != nil {
+			t.Fatal(err)
+		}
+	}
+	failed, err := s.FailedSteps(ctx, "a")
+	if err != nil || len(failed) != 1 || failed[0].Error != "exit 7" || failed[0].Seq != 9 {
+		t.Errorf("failed steps %+v %v", failed, err)
+	}
+	if done, err := s.StepDone(ctx, "a", later.Hour, "hook"); done || err != nil {
+		t.Errorf("a step that failed is done: %v %v", done, err)
+	}
+	if err := s.FinishStep(ctx, later); err != nil {
+		t.Fatal(err)
+	}
+	if failed, err := s.FailedSteps(ctx, "a"); len(failed) != 0 || err != nil {
+		t.Errorf("failed steps after success %+v %v", failed, err)
 	}
 	want(t, "last wins", dump(t, s, "SELECT seq FROM steps WHERE host = 'a' ORDER BY hour"), "7\n9")
 	if err := s.Optimize(ctx); err != nil {

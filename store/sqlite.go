@@ -63,9 +63,10 @@ func (c connector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
 func (c connector) Connect(context.Context) (driver.Conn, error) {
 	dc, err := c.Driver().Open(dsn(c.path, c.access))
 	if err != nil {
-		return nil, mapped(err)
+		return nil, mapped(c.path, err)
 	}
 	cn := wrap(dc)
+	cn.path = c.path
 	if err := c.settle(cn); err != nil {
 		cn.Close()
 		return nil, err
@@ -107,7 +108,7 @@ func (c connector) settle(cn *conn) error {
 	for _, p := range c.pragmas() {
 		if p.set {
 			if _, err := cn.ExecContext(t.ctx, fmt.Sprintf("PRAGMA %s = %d", p.name, p.value), nil); err != nil {
-				return fmt.Errorf("set pragma %s: %w", p.name, mapped(err))
+				return fmt.Errorf("set pragma %s: %w", p.name, err)
 			}
 		}
 		got, err := t.pragma(p.name)
@@ -125,12 +126,12 @@ func (c connector) settle(cn *conn) error {
 func (t *tx) pragma(name string) (n int64, err error) {
 	rows, err := t.QueryContext(t.ctx, "PRAGMA "+name, nil)
 	if err != nil {
-		return 0, fmt.Errorf("read pragma %s: %w", name, mapped(err))
+		return 0, fmt.Errorf("read pragma %s: %w", name, err)
 	}
 	defer rows.Close()
 	r := make(row, len(rows.Columns()))
 	if err := rows.Next(r); err != nil {
-		return 0, fmt.Errorf("read pragma %s: %w", name, mapped(err))
+		return 0, fmt.Errorf("read pragma %s: %w", name, mapped(t.path, err))
 	}
 	return r.int(0), nil
 }

@@ -29,21 +29,26 @@ type Options struct {
 	Stop func() bool
 	// BusyWait bounds the wait for another program's write lock; 0 means 30s.
 	BusyWait time.Duration
+	// MovedAside, if set, is told of files of a former database that stood beside the name of a new one.
+	MovedAside func(from, to string)
 }
 
 // Store is an open database. Safe for concurrent use; one connection writes.
 type Store struct {
 	o        Options
+	path     string
 	patience patience
 	writer   *sql.DB
 	readers  *sql.DB
+	frozen   *frozen // nil if the database can be written
 }
 
 // maxReaders is the size of the pool of reading connections.
 const maxReaders = 4
 
 // Open opens the database at path, reads every pragma back, and checks application_id and user_version. Nothing is written
-// unless Migrate is set and needed.
+// unless Migrate is set and needed. Where nothing can be written (fs.ErrPermission, syscall.EROFS, ErrFull) a database that no other
+// process has open can be read all the same, without Migrate.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if strings.Contains(path, "://") {
 		scheme, _, _ := strings.Cut(path, "://")
@@ -56,16 +61,26 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Point == nil {
 		o.Point = func(string) {}
 	}
+	if o.MovedAside == nil {
+		o.MovedAside = func(string, string) {}
+	}
 	if o.MaxFailures <= 0 {
 		o.MaxFailures = 5
 	}
-	s := &Store{o: o, patience: o.patience()}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real // SQLite keeps the -wal beside the file itself
+	}
+	s := &Store{o: o, path: path, patience: o.patience()}
 	if err := s.prepareFile(ctx, abs); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
 	s.writer = pool(abs, writing, 1)
 	s.readers = pool(abs, reading, maxReaders)
-	if err := s.ready(ctx); err != nil {
+	err = s.ready(ctx)
+	if err != nil {
+		err = s.freeze(ctx, abs, err)
+	}
+	if err != nil {
 		s.Close()
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
@@ -105,31 +120,40 @@ func (t *tx) finish(f func(*tx) error) error {
 	}
 	if err != nil && !t.AutoCommit() {
 		if _, e := t.ExecContext(t.ctx, "ROLLBACK", nil); e != nil {
-			err = errors.Join(err, e)
+			err = fmt.Errorf("%w; undo it: %w", err, e)
 		}
 	}
-	return mapped(err)
+	return err
 }
 
 // withWriter runs f on the writing connection, outside any transaction.
 func (s *Store) withWriter(ctx context.Context, f func(*tx) error) error {
-	return withConn(ctx, s.writer, func(c *conn) error {
+	if s.frozen != nil {
+		return s.named(s.frozen.cause)
+	}
+	return s.named(withConn(ctx, s.writer, func(c *conn) error {
 		return f(&tx{context.WithoutCancel(ctx), c})
-	})
+	}))
 }
 
 // view runs f on a reading connection. Cancelling ctx interrupts it.
 func (s *Store) view(ctx context.Context, f func(*tx) error) error {
-	return withConn(ctx, s.readers, func(c *conn) error {
+	err := withConn(ctx, s.readers, func(c *conn) error {
 		return s.patience.retry(ctx, func() error { return f(&tx{ctx, c}) })
 	})
+	if s.frozen != nil {
+		if changed := s.frozen.check(); changed != nil {
+			return changed
+		}
+	}
+	return s.named(err)
 }
 
 func withConn(ctx context.Context, db *sql.DB, f func(*conn) error) error {
 	c, err := db.Conn(ctx)
 	if err != nil {
-		return mapped(err)
+		return err
 	}
 	defer c.Close()
-	return mapped(c.Raw(func(dc any) error { return f(dc.(*conn)) }))
+	return c.Raw(func(dc any) error { return f(dc.(*conn)) })
 }

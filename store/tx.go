@@ -15,6 +15,7 @@ import (
 // conn is one connection with the statements that were prepared on it.
 type conn struct {
 	*sqlite3.SQLiteConn
+	path       string // for messages
 	statements map[string]*sqlite3.SQLiteStmt
 	args       []driver.NamedValue
 }
@@ -32,10 +33,22 @@ func (c *conn) prepare(query string) (*sqlite3.SQLiteStmt, error) {
 	}
 	st, err := c.SQLiteConn.Prepare(query)
 	if err != nil {
-		return nil, err
+		return nil, mapped(c.path, err)
 	}
 	c.statements[query] = st.(*sqlite3.SQLiteStmt)
 	return c.statements[query], nil
+}
+
+// ExecContext runs statements that are not kept.
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	res, err := c.SQLiteConn.ExecContext(ctx, query, args)
+	return res, mapped(c.path, err)
+}
+
+// QueryContext runs a query that is not kept.
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := c.SQLiteConn.QueryContext(ctx, query, args)
+	return rows, mapped(c.path, err)
 }
 
 // forget closes all statements.
@@ -75,7 +88,7 @@ func (t *tx) exec(query string, args ...driver.Value) (int64, error) {
 	}
 	res, err := st.ExecContext(t.ctx, t.named(args))
 	if err != nil {
-		return 0, err
+		return 0, mapped(t.path, err)
 	}
 	return res.RowsAffected()
 }
@@ -88,9 +101,9 @@ func (t *tx) run(query string, args ...driver.Value) error {
 	}
 	rows, err := st.QueryContext(t.ctx, t.named(args))
 	if err != nil {
-		return err
+		return mapped(t.path, err)
 	}
-	return rows.Close()
+	return mapped(t.path, rows.Close())
 }
 
 // errStop ends a query early without an error.
@@ -105,11 +118,11 @@ func (t *tx) query(query string, f func(row) error, args ...driver.Value) (err e
 	}
 	rows, err := st.QueryContext(t.ctx, t.named(args))
 	if err != nil {
-		return err
+		return mapped(t.path, err)
 	}
 	defer func() {
 		if e := rows.Close(); err == nil {
-			err = e
+			err = mapped(t.path, e)
 		}
 	}()
 	r := make(row, len(rows.Columns()))
@@ -117,7 +130,7 @@ func (t *tx) query(query string, f func(row) error, args ...driver.Value) (err e
 		if err := rows.Next(r); err == io.EOF {
 			return nil
 		} else if err != nil {
-			return err
+			return mapped(t.path, err)
 		}
 		if err := f(r); err == errStop {
 			return nil

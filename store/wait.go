@@ -34,13 +34,13 @@ func (p patience) retry(ctx context.Context, f func() error) error {
 			return err
 		}
 		if e := ctx.Err(); e != nil {
-			return fmt.Errorf("%w: %w", mapped(err), e)
+			return fmt.Errorf("%w: %w", err, e)
 		}
 		if p.stop() {
-			return fmt.Errorf("stopped while waiting: %w", mapped(err))
+			return fmt.Errorf("stopped while waiting: %w", err)
 		}
 		if time.Since(begin) >= p.wait {
-			return fmt.Errorf("waited %s: %w", p.wait, mapped(err))
+			return fmt.Errorf("waited %s: %w", p.wait, err)
 		}
 		time.Sleep(10*time.Millisecond + rand.N(50*time.Millisecond))
 	}

@@ -121,6 +121,9 @@ func lookup(label string) encoding.Encoding {
 	}
 	enc, name := charset.Lookup(label)
 	if enc == nil {
+		enc, name = charset.Lookup(strings.ReplaceAll(label, "_", "-"))
+	}
+	if enc == nil {
 		if enc, _ = ianaindex.IANA.Encoding(label); enc == nil {
 			return nil
 		}

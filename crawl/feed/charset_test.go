@@ -50,6 +50,7 @@ func TestCharsets(t *testing.T) {
 		{"both say UTF-8 and are wrong", []byte(feed("utf-8", "M\xfcller \x80 und Größe")), "text/xml; charset=utf-8", "Müller € und Größe"},
 		{"nothing is declared", []byte(feed("", "M\xfcller \x93x\x94")), "", "Müller “x”"},
 		{"says UTF-16, is not", []byte(feed("utf-16", "Miller")), "text/xml; charset=utf-16", "Miller"},
+		{"an underscore for a hyphen", encoded(t, charmap.Windows1251, feed("windows_1251", "Привет")), "", "Привет"},
 		{"Shift JIS", encoded(t, japanese.ShiftJIS, feed("Shift_JIS", "日本語")), "", "日本語"},
 		{"EUC-JP", encoded(t, japanese.EUCJP, feed("euc-jp", "日本語")), "", "日本語"},
 		{"ISO-2022-JP, all of it ASCII", encoded(t, japanese.ISO2022JP, feed("iso-2022-jp", "日本語")), "", "日本語"},

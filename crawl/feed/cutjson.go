@@ -98,7 +98,44 @@ func (s *jsonScanner) item(i int) (end int) {
 		s.known.numbers = append(s.known.numbers, -1)
 	}
 	s.add(span{i, end}, before)
+	s.layout.texts = append(s.layout.texts, longStrings(s.b, i, end)...)
 	return end
+}
+
+// longStrings gives the long texts of the item from i to end, unless it has a member twice.
+func longStrings(b []byte, i, end int) (texts []text) {
+	s := jsonScanner{b: b}
+	seen := map[string]bool{}
+	for i = s.space(i + 1); i < end; i = s.space(i + 1) {
+		keyEnd := stringEnd(b, i)
+		if keyEnd < 0 {
+			return nil
+		}
+		key := string(b[i+1 : keyEnd-1])
+		if i = s.space(keyEnd); i >= end || b[i] != ':' {
+			return nil
+		}
+		start := s.space(i + 1)
+		if i = s.value(start); i < 0 {
+			return nil
+		}
+		if key == "summary" || key == "content_html" || key == "content_text" {
+			if seen[key] {
+				return nil
+			}
+			seen[key] = true
+			if b[start] == '"' && i-start >= minText {
+				texts = append(texts, text{span{start, i}, key[0] == 'c'})
+			}
+		}
+		if i = s.space(i); b[i] != ',' {
+			break
+		}
+	}
+	if seen["content_html"] && seen["content_text"] {
+		return nil // which of the two counts is for the parser to say
+	}
+	return texts
 }
 
 func (s *jsonScanner) add(it span, before int) {

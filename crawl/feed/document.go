@@ -54,9 +54,18 @@ func (r *reader) jsonDocument(keep func(i int) bool) []byte {
 		out = append(append(out, m.of(r.b)...), ',')
 	}
 	out = append(out, `"items":[`...)
+	texts := r.lay.texts
 	for i, it := range r.lay.items {
-		if keep(i) {
-			out = append(append(out, it.of(r.b)...), ',')
+		kept, from := keep(i), it.start
+		for len(texts) > 0 && texts[0].start < it.end {
+			if kept {
+				out = append(append(out, r.b[from:texts[0].start]...), `""`...)
+				from = texts[0].end
+			}
+			texts = texts[1:]
+		}
+		if kept {
+			out = append(append(out, r.b[from:it.end]...), ',')
 		}
 	}
 	return append(bytes.TrimSuffix(out, []byte(",")), "]}"...)

@@ -109,7 +109,7 @@ func timeToLive(s string) time.Duration {
 	if err != nil || !(n > 0) {
 		return 0
 	}
-	return min(time.Duration(min(n, 1e6)*float64(time.Minute)), maxInterval)
+	return min(time.Duration(min(n, 1e6)*float64(time.Minute)), maxInterval).Truncate(time.Second)
 }
 
 // skipHours reads the hours of skipHours as bits; 24 means 0. All hours listed is a mistake and means none.

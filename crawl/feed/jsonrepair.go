@@ -12,7 +12,7 @@ import (
 func (r *reader) repairJSON(lost []bool) {
 	var out []byte
 	lay := *r.lay
-	lay.head, lay.items = nil, make([]span, len(r.lay.items))
+	lay.head, lay.texts, lay.items = nil, nil, make([]span, len(r.lay.items))
 	for _, m := range r.lay.head {
 		object := slices.Concat([]byte("{"), m.of(r.b), []byte("}"))
 		if fitted := refit(object, feedShapes); len(fitted) > 2 {

@@ -23,8 +23,8 @@ type cost struct {
 	spaces   int // namespaces in scope, summed over the elements
 }
 
-// text is the content of a child of an item, without elements in it, that gofeed need not see: nothing is done with it but
-// to decode its references, and it is most of what a feed weighs.
+// text is a long text of an item that gofeed need not see, for nothing is done with it but to decode its references: the
+// content of a child without elements in it, or a JSON string with its quotes. Texts are most of what a feed weighs.
 type text struct {
 	span
 	content bool // it is the item's content, else its summary

@@ -81,9 +81,16 @@ func (r *reader) longTexts(i int, e *entry) {
 	it, texts := r.lay.items[i], r.lay.texts
 	n, _ := slices.BinarySearchFunc(texts, it.start, func(t text, start int) int { return t.start - start })
 	for ; n < len(texts) && texts[n].start < it.end; n++ {
-		if s := unescape(texts[n].of(r.b)); s == "" {
+		s := ""
+		if raw := texts[n].of(r.b); r.format != typeJSON {
+			s = unescape(raw)
+		} else if v, ok := decodeJSON(raw); ok {
+			s = v.(string)
+		}
+		if s == "" {
 			continue
-		} else if texts[n].content {
+		}
+		if texts[n].content {
 			e.content = s
 		} else {
 			e.summary = s
@@ -150,6 +157,12 @@ func (r *reader) atomDetails(e *entry, raw, tag []byte) {
 			e.id = unescape(c.content)
 		case "title":
 			e.titleMode = atomMode(c)
+		case "created": // Atom 0.3
+			e.published = append(e.published, unescape(c.content))
+		case "author":
+			if name := unescape(c.content); name != "" && !hasElements(c.content) { // as in RSS
+				e.authors = []string{name}
+			}
 		case "summary":
 			e.summary = first(inlineMarkup(c.content), e.summary)
 		case "content":
@@ -231,6 +244,9 @@ func firstDate(list []string) time.Time {
 func author(names []string) string {
 	var out []string
 	for _, n := range names {
+		if _, inner, ok := strings.Cut(n, "<name>"); ok { // as in Atom
+			n, _, _ = strings.Cut(inner, "<")
+		}
 		n = plainText(clean(n), guess, maxAuthor)
 		if address, rest, ok := strings.Cut(n, " ("); ok && strings.Contains(address, "@") && strings.HasSuffix(rest, ")") {
 			n = strings.TrimSuffix(rest, ")")

@@ -131,6 +131,7 @@ func TestHints(t *testing.T) {
 		{"<ttl>99999999999999999999</ttl>", maxInterval, 0, 0}, {"<ttl>Inf</ttl>", maxInterval, 0, 0},
 		{"<sy:updatePeriod>hourly</sy:updatePeriod>", time.Hour, 0, 0},
 		{"<sy:updatePeriod> Weekly </sy:updatePeriod><sy:updateFrequency>7</sy:updateFrequency>", 24 * time.Hour, 0, 0},
+		{"<sy:updateFrequency>13</sy:updateFrequency>", 6646 * time.Second, 0, 0}, // whole seconds, as it is remembered
 		{"<sy:updateFrequency>2</sy:updateFrequency>", 12 * time.Hour, 0, 0},
 		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>0</sy:updateFrequency>", 24 * time.Hour, 0, 0},
 		{"<sy:updatePeriod>yearly</sy:updatePeriod>", 365 * 24 * time.Hour, 0, 0},

@@ -168,17 +168,25 @@ func (m *mender) itemName() string {
 // endTag closes the innermost element of that name and all within it. A name that is not open closes the innermost
 // element if that is one of the fields of an item or of the feed (</titel>), unless it is one of HTML.
 func (m *mender) endTag(i int) int {
-	end := i + 2 // of the name
+	start := i + 2
+	for start < len(m.b) && isSpace(m.b[start]) {
+		start++
+	}
+	nameEnd := start
+	for nameEnd < len(m.b) && nameByte[m.b[nameEnd]] {
+		nameEnd++
+	}
+	end := nameEnd
 	for end < len(m.b) && m.b[end] != '>' && m.b[end] != '<' {
 		end++
 	}
 	if end == len(m.b) && !m.finished {
 		return -1
 	}
-	name := safeName(bytes.TrimSpace(m.b[i+2 : end]))
 	if end < len(m.b) && m.b[end] == '>' {
 		end++
 	}
+	name := safeName(m.b[start:nameEnd])
 	for k := len(m.open) - 1; k >= 0; k-- {
 		if strings.EqualFold(m.open[k].name, name) {
 			m.closeTo(k)

@@ -305,7 +305,8 @@ func updateInterval(sy map[string][]ext.Extension) time.Duration {
 	if err != nil || n < 1 {
 		n = 1
 	}
-	return time.Duration(hours[strings.ToLower(strings.TrimSpace(period))]) * time.Hour / time.Duration(n)
+	interval := time.Duration(hours[strings.ToLower(strings.TrimSpace(period))]) * time.Hour / time.Duration(n)
+	return interval.Truncate(time.Second)
 }
 
 // atomNames are the names by which gofeed files Atom elements that stand in RSS.

@@ -111,7 +111,7 @@ var sampleFeeds = []struct {
 				Key: "https://json.example/6", GUID: "https://json.example/6", URL: "https://elsewhere.example/", Author: "Team JSON",
 				Content: "Text é", Summary: "s", ImageURL: "https://example.net/6.png",
 			},
-			{Key: "5", GUID: "5", URL: "https://json.example/5", Title: "Last", Author: "Team JSON"},
+			{Key: "5", GUID: "5", URL: "https://json.example/5", Title: "Last", Author: "Team JSON", Content: `<p>long "text" é \ {[,]} ` + strings.Repeat("and on ", 20) + "</p>"},
 		},
 	}},
 	{"koi8.xml", Feed{
@@ -297,6 +297,7 @@ func TestAuthors(t *testing.T) {
 	for _, c := range []struct{ item, want string }{
 		{"<author>ann@example.org (Ann Bell)</author>", "Ann Bell"},
 		{"<author>ann@example.org</author>", "ann@example.org"},
+		{"<author><name>Ann</name><email>ann@example.org</email></author>", "Ann"},
 		{"<author>Ann &lt;ann@example.org&gt;</author>", "Ann <ann@example.org>"},
 		{"<author>Ann (the editor)</author>", "Ann (the editor)"},
 		{"<author>&lt;b&gt;Ann&lt;/b&gt; &amp;amp; Bo</author>", "Ann & Bo"},
@@ -307,6 +308,14 @@ func TestAuthors(t *testing.T) {
 		if f := readText(t, rssOf("<item>"+c.item+"</item>")); f.Items[0].Author != c.want {
 			t.Errorf("%s: got %q, want %q", c.item, f.Items[0].Author, c.want)
 		}
+	}
+}
+
+func TestLeftoversOfAtom03(t *testing.T) {
+	f := readText(t, `<feed version="0.3" xmlns="http://purl.org/atom/ns#"><entry><id>1</id><title>t</title><author>Ann</author>`+
+		`<created>2004-01-02T00:00:00Z</created><content type="text/html" mode="escaped">&lt;p&gt;x&lt;/p&gt;</content></entry></feed>`)
+	if it := f.Items[0]; it.Author != "Ann" || it.PublishedAt != utc("2004-01-02T00:00:00Z") || it.Content != "<p>x</p>" {
+		t.Errorf("got %+v", it)
 	}
 }
 

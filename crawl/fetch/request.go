@@ -39,7 +39,7 @@ var reserved = map[string]bool{
 	"Host": true, "Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Content-Length": true,
 	"Transfer-Encoding": true, "Te": true, "Trailer": true, "Upgrade": true, "Range": true, "If-Range": true,
 	"If-None-Match": true, "If-Modified-Since": true, "If-Match": true, "If-Unmodified-Since": true,
-	"Referer": true,
+	"Referer": true, "Accept": true, "Accept-Encoding": true,
 }
 
 // CheckHeader says by name why a field cannot be sent as a feed's own header; nil if it can. The value is never named.

@@ -18,6 +18,20 @@ import (
 	"time"
 )
 
+// What belongs to this package or to the connection is nobody's own header: another Accept-Encoding, say, gives bytes that nothing decodes.
+func TestReservedHeaders(t *testing.T) {
+	for _, name := range []string{"accept-encoding", "Accept", "Connection", "Transfer-Encoding", "Range", "TE", "Upgrade", "Host"} {
+		if CheckHeader(name, "x") == nil {
+			t.Errorf("%s can be set", name)
+		}
+	}
+	for _, name := range []string{"Authorization", "Cookie", "Accept-Language", "X-Key"} {
+		if err := CheckHeader(name, "x"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestRequestHead compares the whole head of a request, byte for byte: nothing may be in it that is not listed (rules Q1–Q5).
 func TestRequestHead(t *testing.T) {
 	s := newRawServer(t, func(c net.Conn, _ string) { c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<rss/>")) })

@@ -138,6 +138,7 @@ CREATE TABLE runs (
 	started_at         TEXT    NOT NULL,
 	finished_at        TEXT,
 	outcome            TEXT,
+	reason             TEXT,
 	categories_done    INTEGER NOT NULL DEFAULT 0,
 	categories_skipped INTEGER NOT NULL DEFAULT 0,
 	categories_left    INTEGER NOT NULL DEFAULT 0,
@@ -174,7 +175,8 @@ CREATE TABLE steps (
 	host        TEXT    NOT NULL,
 	name        TEXT    NOT NULL,
 	hour        TEXT    NOT NULL,
-	finished_at TEXT    NOT NULL,
+	finished_at TEXT,
 	seq         INTEGER NOT NULL,
+	error       TEXT,
 	PRIMARY KEY (host, name, hour)
 ) STRICT, WITHOUT ROWID;
