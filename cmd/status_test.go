@@ -33,7 +33,9 @@ func TestStatusOfAForcedRun(t *testing.T) {
 			t.Errorf("the status has %s: %s", found, shown)
 		}
 	}
-	lines := func(text string) []string { return regexp.MustCompile(text).FindAllString(w.run(later, "status").stdout, -1) }
+	lines := func(text string) []string {
+		return regexp.MustCompile(text).FindAllString(w.run(later, "status").stdout, -1)
+	}
 	if len(lines(`(?m)^News +under way `)) != 1 || len(lines(`(?m)^2 +run .* under way `)) != 1 {
 		t.Errorf("neither category nor run is under way: %s", w.run(later, "status"))
 	}

@@ -65,13 +65,26 @@ func child(what []string, path string) error {
 			return err
 		}
 		return churn(s)
-	case "open":
-		_, err := Open(ctx, path, o)
-		return err
+	case "use":
+		return use(ctx, path)
 	case "claim":
 		return claimForRace(ctx, path, what[1])
 	}
 	return errors.New("unknown child " + what[0])
+}
+
+// use opens a database, reads and writes, and says how that went.
+func use(ctx context.Context, path string) error {
+	s, err := Open(ctx, path, Options{})
+	if err != nil {
+		fmt.Println("open:", err)
+		return nil
+	}
+	defer s.Close()
+	feeds, err := s.Feeds(ctx, Filter{})
+	fmt.Println("read:", len(feeds), err)
+	fmt.Println("write:", s.SetRanked(ctx, "c", true))
+	return nil
 }
 
 // claimForRace waits for a line on standard input, then claims all that it can get, and prints id and token of each.
