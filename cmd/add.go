@@ -103,15 +103,13 @@ func (a *app) whyStopped(ctx context.Context, id int64) (reason string, err erro
 	return reason, err
 }
 
-// withoutName is an error whose text does not begin with the name of the address, which the message has already.
+// withoutName is an error whose text does not name the address, which the message has done already.
 func withoutName(err error, name string) error {
 	if err == nil {
 		return nil
 	}
-	if text, found := strings.CutPrefix(err.Error(), name+": "); found {
-		return &hintedError{errors.New(text), hint(err)}
-	}
-	return err
+	text := strings.Replace(strings.TrimPrefix(err.Error(), name+": "), " at "+name+": ", ": ", 1)
+	return &hintedError{errors.New(text), hint(err)}
 }
 
 // isOurs tells an error that ends the command from one that is about the address.

@@ -112,7 +112,7 @@ func (a *app) open(ctx context.Context, use func(d *state.Dir, s *store.Store) e
 // openExisting is open for a command that only reads: it makes neither directory nor database. errNothingYet is an error's cause
 // where there is none.
 func (a *app) openExisting(ctx context.Context, use func(d *state.Dir, s *store.Store) error) error {
-	if _, err := os.Stat(a.database()); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(a.database()); errors.Is(err, fs.ErrNotExist) {
 		return &hintedError{fmt.Errorf("%w at %s", errNothingYet, a.database()), "crawl import or crawl add makes one; --dir or CRAWL_DIR names another place"}
 	}
 	return a.open(ctx, use)

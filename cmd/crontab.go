@@ -22,7 +22,7 @@ func newCrontab(p program) *cobra.Command {
 		RunE:  p.with(func(_ context.Context, a *app, _ []string) error { return runCrontab(a, o) }),
 	}
 	c.Flags().BoolVar(&o.systemd, "systemd", false, "services and timers instead")
-	addSettings(c.Flags(), forFetch)
+	addSettings(c.Flags(), forFetch|forInvoked|forRun)
 	return c
 }
 

@@ -78,6 +78,13 @@ func scoredPages(b *web) []*scored {
 		a.header["ETag"] = fmt.Sprintf(`"n%d"`, hour/5)
 		return a
 	})
+	feed("nothing in 304", func(hour int, _ time.Time, r *http.Request) reply {
+		a := serving(r, fmt.Sprintf(`"o%d"`, hour/9), dated(old), rss("", 1, 3+hour/9))
+		if a.status == http.StatusNotModified {
+			a.header = nil
+		}
+		return a
+	})
 	feed("modified in the future", with(`"f%d"`, func(int) time.Time { return runAt(0).AddDate(80, 0, 0) }, same)).unsent = "If-Modified-Since"
 	scoredDelays(feed)
 	return pages

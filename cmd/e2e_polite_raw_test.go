@@ -143,6 +143,7 @@ func misbehaviours() []misbehaviour {
 		good("226", strings.Replace(ok("", newDocument), "200 OK", "226 IM Used", 1)),
 		{name: "broken markup", answer: ok("", strings.Replace(newDocument, "Item 4</title>", "Item 4</titel>", 1)), items: whole, fresh: true, due: soon, warning: "mended"},
 		{name: "the document itself is cut off", answer: ok("", newBeginning), items: first, fresh: true, due: soon, warning: "cut off"},
+		{name: "304 without validators", answer: "HTTP/1.1 304 x\r\n\r\n", items: 2, due: soon},
 		{name: "304 with a new ETag alone", answer: "HTTP/1.1 304 x\r\nETag: W/\"new\"\r\n\r\n", items: 2, due: soon, other: "half"},
 
 		cut("shorter than its length", newHead+"Content-Length: 9000\r\n\r\n"+newBeginning, nil),

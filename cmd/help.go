@@ -60,7 +60,7 @@ func usage(c *cobra.Command) error {
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "  %s COMMAND\n\nCommands:\n", c.CommandPath())
 		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() {
+			if sub.IsAvailableCommand() || sub.Name() == "help" {
 				fmt.Fprintf(&b, "  %-12s %s\n", sub.Name(), sub.Short)
 			}
 		}

@@ -2,10 +2,13 @@ package crawl
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
+	"crawl/state"
 	"crawl/store"
 )
 
@@ -50,7 +53,10 @@ func (s *session) heartbeat(ctx context.Context, leases *leases, stop context.Ca
 			return
 		case <-tick.C:
 		}
-		if err := s.lock.Note(s.holder()); err != nil {
+		if err := s.lock.Note(s.holder()); errors.Is(err, state.ErrLockLost) {
+			stop(fmt.Errorf("stop, for another process may work beside this one: %w", err))
+			return
+		} else if err != nil {
 			s.cfg.Log.Warn("the lock file cannot be written", slog.Any("error", err))
 		}
 		now := s.cfg.Now()

@@ -110,11 +110,12 @@ func (d *Dir) aside(path string) (string, error) {
 	return target, nil
 }
 
-// explain wraps an error with what was being done and to which file, which is named once: errors of os name it themselves. What
-// can be done about it is for cmd to say.
+// explain wraps an error with what was being done and to which file: named once, and not by its temporary name. What can be done about
+// it is for cmd to say.
 func explain(doing, path string, err error) error {
-	if strings.Contains(err.Error(), path) {
-		return fmt.Errorf("%s: %w", doing, err)
+	var on *fs.PathError
+	if errors.As(err, &on) && (on.Path == path || strings.HasPrefix(filepath.Base(on.Path), temporary)) {
+		err = on.Err
 	}
 	return fmt.Errorf("%s %s: %w", doing, path, err)
 }

@@ -54,6 +54,9 @@ func (s *Store) create(ctx context.Context, path string) error {
 		return err
 	}
 	if err := s.build(ctx, path+fresh); err != nil {
+		if exists(path) { // another process was faster, where directories cannot be locked
+			return nil
+		}
 		return fmt.Errorf("create it: %w", bare(err))
 	}
 	err = os.Link(path+fresh, path)

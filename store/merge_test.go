@@ -264,9 +264,9 @@ func TestDataThatCannotBeStored(t *testing.T) {
 			want(t, "changes", dump(t, s, "SELECT min(seq), max(seq), count(*) FROM changes"), "1|6|6")
 			want(t, "feed", dump(t, s, `
 				SELECT status, consecutive_failures, last_error_kind, etag, merged_token = lease_token, lease_owner, next_fetch_at,
-				       stopped_reason LIKE '2 failures%', (SELECT count(*) FROM documents WHERE feed_id = id)
+				       stopped_reason LIKE '2 failures%', last_error LIKE '%crawl.db%', (SELECT count(*) FROM documents WHERE feed_id = id)
 				FROM feeds WHERE id = 2`),
-				"stopped|2|store|<nil>|1|<nil>|2026-11-30T13:40:00Z|1|0")
+				"stopped|2|store|<nil>|1|<nil>|2026-11-30T13:40:00Z|1|0|0")
 			want(t, "fetches", dump(t, s, "SELECT outcome, count(*) FROM fetches GROUP BY outcome"), "changed|2\nfailed|1")
 			want(t, "merged", dump(t, s, "SELECT count(*) FROM merged"), "1")
 		})

@@ -170,6 +170,21 @@ func refusals() []refusal {
 		{"another program's without tables", func(t *testing.T, path string) {
 			foreign(t, path, "PRAGMA user_version = 1").Close()
 		}, ErrNotOurs, ErrNotOurs},
+		{"ours by its mark, without a version", func(t *testing.T, path string) {
+			ours(t, path)
+			foreign(t, path, "PRAGMA user_version = 0").Close()
+		}, ErrDamaged, ErrDamaged},
+		{"ours by its mark, with an impossible version", func(t *testing.T, path string) {
+			ours(t, path)
+			foreign(t, path, "PRAGMA user_version = -1").Close()
+		}, ErrDamaged, ErrDamaged},
+		{"only our mark", func(t *testing.T, path string) {
+			foreign(t, path, fmt.Sprintf("PRAGMA application_id = %d", applicationID)).Close()
+		}, ErrDamaged, ErrDamaged},
+		{"ours by its tables", func(t *testing.T, path string) { // as .dump makes it
+			ours(t, path)
+			foreign(t, path, "PRAGMA user_version = 0", "PRAGMA application_id = 0").Close()
+		}, ErrDamaged, ErrDamaged},
 		{"newer", func(t *testing.T, path string) {
 			ours(t, path)
 			foreign(t, path, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion+1)).Close()
@@ -274,9 +289,13 @@ func TestPostgresIsRefused(t *testing.T) {
 
 // Many processes and goroutines may open a database that does not exist yet. One makes it, all can use it, nothing is left over.
 func TestManyFirstOpens(t *testing.T) {
-	for range 5 {
+	for n := range 6 {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "crawl.db")
+		if n%2 == 1 { // beside the -wal and -shm of a former one
+			diedAt(t, path)
+			os.Remove(path)
+		}
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
@@ -292,10 +311,13 @@ func TestManyFirstOpens(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		entries, _ := os.ReadDir(dir)
-		if len(entries) != 1 {
-			t.Errorf("left over: %v", entries)
+		if entries, _ := os.ReadDir(dir); len(entries) != 1+n%2*2 {
+			t.Errorf("the directory holds %v", entries)
 		}
+		s := openStore(t, path)
+		want(t, "integrity", dump(t, s, "PRAGMA integrity_check"), "ok")
+		want(t, "categories", dump(t, s, "SELECT name, ranked FROM categories WHERE name = 'c'"), "c|1")
+		s.Close()
 	}
 }
 

@@ -279,8 +279,10 @@ func (s *scanner) close(start, end int) {
 	switch s.stack[len(s.stack)-1].level {
 	case container:
 		s.layout.whole = end
+		s.checkDate(f, start)
 	case item:
 		s.child(f, start)
+		s.checkDate(f, start)
 	}
 	switch f.level {
 	case item:

@@ -119,6 +119,17 @@ func (s *scanner) child(f *frame, contentEnd int) {
 	}
 }
 
+// checkDate refuses a date that is no date: gofeed copies its text for each of the hundred forms that it tries.
+func (s *scanner) checkDate(f *frame, contentEnd int) {
+	if contentEnd-f.content <= maxDateText {
+		return
+	}
+	switch string(bytes.ToLower(s.localName(f))) {
+	case "pubdate", "lastbuilddate", "published", "updated", "modified", "issued", "created", "date":
+		s.err = fail(KindTooLarge, "a date of more than %d bytes", maxDateText)
+	}
+}
+
 // beside notes a closed element beside the items. Left out of the head is what moves without meaning anything for the
 // items: dates of the feed itself, how long it may be cached (ttl is read apart), the program that made it, RDF's table
 // of contents, and the number of search results.

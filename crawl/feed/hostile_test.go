@@ -54,6 +54,13 @@ var bombs = []bomb{
 		return rssOf("<item><x:t>" + strings.Repeat("a<b/>", 300_000) + "</x:t></item>")
 	}, "pieces of text"},
 	{"600,000 elements", func() string { return rssOf(strings.Repeat("<item/>", 10_000) + strings.Repeat("<a/>", 600_000)) }, "elements"},
+	{"a date of 8 MB", func() string {
+		return rssOf("<item><pubDate>" + strings.Repeat("Mon, 1 ", 1<<20) + "</pubDate></item>")
+	}, "a date of more"},
+	{"a date of 8 MB of the feed", func() string { return rssOf("<pubDate>" + strings.Repeat("Mon, 1 ", 1<<20) + "</pubDate>") }, "a date of more"},
+	{"an extension's date of 8 MB", func() string {
+		return rssOf("<item><dc:date>" + strings.Repeat("Mon, 1 ", 1<<20) + "</dc:date></item>")
+	}, "a date of more"},
 	{"20,001 items", func() string { return rssOf(strings.Repeat("<item/>", 20_001)) }, "items"},
 	{"XHTML that is a tree of 100 million nodes as HTML", func() string {
 		return atomOf("<entry><title>x</title><content type='xhtml'><div><p>" + numbered(500, "<b id='%d'/>") + "</p>" + strings.Repeat("<p>x</p>", 200_000) + "</div></content></entry>")

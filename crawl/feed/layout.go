@@ -10,6 +10,7 @@ const (
 	maxSpaceWork  = 5_000_000 // sum over the elements of the namespaces in scope
 	maxAttributes = 1_000     // of one element
 	maxPieces     = 5_000     // pieces of text of one element, broken up by children, comments or CDATA
+	maxDateText   = 1 << 10   // bytes of an element that gofeed takes for a date
 )
 
 // span is a part of a document, from start up to end.
