@@ -23,11 +23,14 @@ func within(least, most int) func(testing.TB, int) {
 	}
 }
 
-// scoredPages is a web of publishers, good and peculiar. hour is that of the test's beginning.
+// publisher answers for one page, given the hour of the test.
+type publisher func(hour int, now time.Time, r *http.Request) reply
+
+// scoredPages is a web of publishers, good and peculiar.
 func scoredPages(b *web) []*scored {
 	var pages []*scored
-	add := func(name, at string, answer func(hour int, now time.Time, r *http.Request) reply) *scored {
-		p := b.page(at, func(now time.Time, r *http.Request) reply {
+	publish := func(name, query string, answer publisher) *scored {
+		p := b.page(b.host()+feedPath+query, func(now time.Time, r *http.Request) reply {
 			a := answer(int(now.Sub(runAt(0).Add(-time.Second))/time.Hour), now, r)
 			if a.header == nil {
 				a.header = map[string]string{}
@@ -39,33 +42,38 @@ func scoredPages(b *web) []*scored {
 		pages = append(pages, s)
 		return s
 	}
-	old := runAt(-100)
-	feed := func(name string, answer func(hour int, now time.Time, r *http.Request) reply) *scored {
-		return add(name, b.host()+feedPath, answer)
-	}
-	// with is an answer whose validators and number of items follow the hour.
-	with := func(etag string, modified func(hour int) time.Time, items func(hour int) int) func(int, time.Time, *http.Request) reply {
-		return func(hour int, _ time.Time, r *http.Request) reply {
-			tag, date := etag, ""
-			if strings.Contains(etag, "%d") {
-				tag = fmt.Sprintf(etag, hour/2)
-			}
-			if modified != nil {
-				date = dated(modified(hour))
-			}
-			return serving(r, tag, date, rss("", 1, items(hour)))
-		}
-	}
-	same := func(int) int { return 3 }
-	since := func(int) time.Time { return old }
+	publish("with a query", "?feed=rss2&lang=en", tagged(`"q"`, 48, 0))
+	feed := func(name string, answer publisher) *scored { return publish(name, "", answer) }
+	scoredValidators(feed)
+	scoredDelays(feed)
+	return pages
+}
 
-	feed("steady", with(`"s"`, since, same))
-	feed("touched only", with("", func(hour int) time.Time { return old.Add(time.Duration(hour/3) * time.Minute) }, same))
-	feed("retagged only", with(`"t%d"`, nil, same))
-	feed("changing", with(`"c%d"`, func(hour int) time.Time { return runAt(hour / 2) }, func(hour int) int { return 3 + hour/2 }))
-	feed("weak", with(`W/"a b"`, func(hour int) time.Time { return old.Add(time.Duration(hour/9) * time.Hour) }, same))
-	feed("unquoted", with("abc-gzip%d", nil, same))
-	add("with a query", b.host()+feedPath+"?feed=rss2&lang=en", with(`"q"`, since, same))
+// tagged is a publisher whose ETag and Last-Modified change each so many hours (a validator is not given for 0), and never the text.
+func tagged(etag string, etagHours, modifiedHours int) publisher {
+	return func(hour int, _ time.Time, r *http.Request) reply {
+		tag, date := "", ""
+		if etagHours > 0 {
+			tag = strings.ReplaceAll(etag, "N", fmt.Sprint(hour/etagHours))
+		}
+		if modifiedHours > 0 {
+			date = dated(runAt(-100).Add(time.Duration(hour/modifiedHours) * time.Minute))
+		}
+		return serving(r, tag, date, rss("", 1, 3))
+	}
+}
+
+// scoredValidators are the publishers whose validators are peculiar.
+func scoredValidators(feed func(string, publisher) *scored) {
+	old := runAt(-100)
+	feed("steady", tagged(`"s"`, 48, 48))
+	feed("touched only", tagged("", 0, 3))
+	feed("retagged only", tagged(`"tN"`, 2, 0))
+	feed("weak", tagged(`W/"a b"`, 48, 9))
+	feed("unquoted", tagged("abc-gzipN", 2, 0))
+	feed("changing", func(hour int, _ time.Time, r *http.Request) reply {
+		return serving(r, fmt.Sprintf(`"c%d"`, hour/2), dated(runAt(hour/2)), rss("", 1, 3+hour/2))
+	})
 	feed("tag that goes and comes", func(hour int, _ time.Time, r *http.Request) reply {
 		tag := fmt.Sprintf(`"g%d"`, hour/12)
 		if hour/12 == 1 {
@@ -85,14 +93,14 @@ func scoredPages(b *web) []*scored {
 		}
 		return a
 	})
-	feed("modified in the future", with(`"f%d"`, func(int) time.Time { return runAt(0).AddDate(80, 0, 0) }, same)).unsent = "If-Modified-Since"
-	scoredDelays(feed)
-	return pages
+	feed("modified in the future", func(hour int, _ time.Time, r *http.Request) reply {
+		return serving(r, fmt.Sprintf(`"f%d"`, hour/2), dated(runAt(0).AddDate(80, 0, 0)), rss("", 1, 3))
+	}).unsent = "If-Modified-Since"
 }
 
 // scoredDelays are the publishers that ask for time.
-func scoredDelays(feed func(string, func(int, time.Time, *http.Request) reply) *scored) {
-	tagged := func(head string, header ...string) func(int, time.Time, *http.Request) reply {
+func scoredDelays(feed func(string, publisher) *scored) {
+	asking := func(head string, header ...string) publisher {
 		return func(hour int, _ time.Time, r *http.Request) reply {
 			a := serving(r, fmt.Sprintf(`"d%d"`, hour/7), "", rss(head, 1, 3+hour/7))
 			for i := 0; i < len(header); i += 2 {
@@ -104,10 +112,10 @@ func scoredDelays(feed func(string, func(int, time.Time, *http.Request) reply) *
 	hours := func(n int) func(reply) time.Duration {
 		return func(reply) time.Duration { return time.Duration(n) * time.Hour }
 	}
-	refusing := func(from, to, status int, header func(now time.Time) string) func(int, time.Time, *http.Request) reply {
+	refusing := func(from, to, status int, header func(now time.Time) string) publisher {
 		return func(hour int, now time.Time, r *http.Request) reply {
 			if hour < from || hour > to {
-				return tagged("")(hour, now, r)
+				return asking("")(hour, now, r)
 			}
 			a := reply{status: status, header: map[string]string{"ETag": `"error"`, "Last-Modified": dated(now)}, body: "no"}
 			if header != nil {
@@ -120,24 +128,24 @@ func scoredDelays(feed func(string, func(int, time.Time, *http.Request) reply) *
 	feed("503 until a date", refusing(18, 18, 503, func(now time.Time) string { return now.UTC().Add(150 * time.Minute).Format(time.RFC1123Z) })).expected = within(45, 46)
 	feed("500 for a while", refusing(6, 7, 500, nil)).expected = within(41, 47)
 
-	s := feed("max-age of 4 h", tagged("", "Cache-Control", "public, max-age=14400"))
+	s := feed("max-age of 4 h", asking("", "Cache-Control", "public, max-age=14400"))
 	s.wait, s.expected = hours(4), within(11, 13)
-	s = feed("ttl of 2 h", tagged("<ttl>120</ttl>"))
+	s = feed("ttl of 2 h", asking("<ttl>120</ttl>"))
 	s.wait, s.expected = hours(2), within(22, 25)
-	s = feed("four times a day", tagged("<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency>"))
+	s = feed("four times a day", asking("<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency>"))
 	s.wait, s.expected = hours(6), within(7, 9)
 	skip := []int{0, 1, 2, 3, 4, 5, 20, 21}
 	head := "<skipHours>"
 	for _, h := range skip {
 		head += fmt.Sprintf("<hour>%d</hour>", h)
 	}
-	s = feed("skipHours", tagged(head+"</skipHours>"))
+	s = feed("skipHours", asking(head+"</skipHours>"))
 	s.skipped, s.expected = func(at time.Time) bool { return slices.Contains(skip, at.UTC().Hour()) }, within(30, 35)
 
 	s = feed("no validators", func(int, time.Time, *http.Request) reply { return reply{body: rss("", 1, 3)} })
 	s.open, s.expected = true, within(5, 8) // 1, 2, 4, 8, 16, 24 h
 
-	target := feed("redirected to", tagged(""))
+	target := feed("redirected to", asking(""))
 	s = feed("redirecting", func(int, time.Time, *http.Request) reply {
 		return reply{status: http.StatusFound, header: map[string]string{"Location": target.url}}
 	})

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,104 +107,128 @@ func reset(c net.Conn) {
 	c.(*net.TCPConn).SetLinger(0)
 }
 
+// Items when all four have come, and when only the newest has.
+const all, newest = 4, 3
+
+const hourly, daily = 55 * time.Minute, 24 * time.Hour
+
+func arrives(name, answer string) misbehaviour {
+	return misbehaviour{name: name, answer: answer, items: all, fresh: true, due: hourly}
+}
+
+func breaksOff(name, answer string, then func(net.Conn)) misbehaviour {
+	return misbehaviour{name: name, answer: answer, then: then, items: newest, due: daily, warning: "did not arrive whole"}
+}
+
+func isFailure(kind, name, answer string, then func(net.Conn)) misbehaviour {
+	return misbehaviour{name: name, answer: answer, then: then, kind: kind}
+}
+
+func withoutEnd(s string, n int) string { return s[:len(s)-n] }
+
 // misbehaviours are those of bodies, heads and statuses.
 func misbehaviours() []misbehaviour {
-	item := newDocument[strings.Index(newDocument, "<item>"):strings.Index(newDocument, "</item>")] + "</item>"
-	many := newDocument[:strings.Index(newDocument, "<item>")] + item
-	const whole, first = 4, 3 // items when all four have come, and when only the newest has
-	const soon, day = 55 * time.Minute, 24 * time.Hour
-	cut := func(name, answer string, then func(net.Conn)) misbehaviour {
-		return misbehaviour{name: name, answer: answer, then: then, items: first, due: day, warning: "did not arrive whole"}
-	}
-	good := func(name, answer string) misbehaviour {
-		return misbehaviour{name: name, answer: answer, items: whole, fresh: true, due: soon}
-	}
-	bad := func(kind, name, answer string, then func(net.Conn)) misbehaviour {
-		return misbehaviour{name: name, answer: answer, then: then, kind: kind}
-	}
+	return slices.Concat(wholeAnswers(), brokenAnswers(), failures(), statuses())
+}
+
+func wholeAnswers() []misbehaviour {
 	return []misbehaviour{
-		good("as it should be", ok("", newDocument)),
-		good("without a length", newHead+"\r\n"+newDocument),
-		good("chunked, with a trailer", newHead+"Transfer-Encoding: chunked\r\nTrailer: ETag\r\n\r\n"+fmt.Sprintf("%x;a=b\r\n%s\r\n0\r\nETag: \"x\"\r\n\r\n", len(newDocument), newDocument)),
-		good("HTTP/1.0", strings.Replace(newHead, "1.1", "1.0", 1)+"\r\n"+newDocument),
-		good("lines end in LF alone", strings.ReplaceAll(newHead, "\r", "")+"\n"+newDocument),
-		good("100 first", "HTTP/1.1 100 Continue\r\n\r\n"+ok("", newDocument)),
-		good("more than its length", ok("", newDocument)+"HTTP/1.1 200 OK\r\n\r\n"),
-		good("a header of 200 KB", ok(strings.Repeat("X-A: aaaaaaaaaaaaaaaaaaaa\r\n", 7<<10), newDocument)),
-		good("gzip", coded("gzip", "gzip")),
-		good("br", coded("br", "br")),
-		good("zstd", coded("zstd", "zstd")),
-		good("deflate", coded("deflate", "zlib")),
-		good("gzip not called so", coded("", "gzip")),
-		good("plain called gzip", coded("gzip")),
-		good("gzip called br", coded("br", "gzip")),
-		good("an unknown coding", coded("utf-8")),
-		good("gzip twice, called once", coded("gzip", "gzip", "gzip")),
-		good("203", strings.Replace(ok("", newDocument), "200 OK", "203 x", 1)),
-		good("226", strings.Replace(ok("", newDocument), "200 OK", "226 IM Used", 1)),
-		{name: "broken markup", answer: ok("", strings.Replace(newDocument, "Item 4</title>", "Item 4</titel>", 1)), items: whole, fresh: true, due: soon, warning: "mended"},
-		{name: "the document itself is cut off", answer: ok("", newBeginning), items: first, fresh: true, due: soon, warning: "cut off"},
-		{name: "304 without validators", answer: "HTTP/1.1 304 x\r\n\r\n", items: 2, due: soon},
-		{name: "304 with a new ETag alone", answer: "HTTP/1.1 304 x\r\nETag: W/\"new\"\r\n\r\n", items: 2, due: soon, other: "half"},
+		arrives("as it should be", ok("", newDocument)),
+		arrives("without a length", newHead+"\r\n"+newDocument),
+		arrives("chunked, with a trailer", newHead+"Transfer-Encoding: chunked\r\nTrailer: ETag\r\n\r\n"+fmt.Sprintf("%x;a=b\r\n%s\r\n0\r\nETag: \"x\"\r\n\r\n", len(newDocument), newDocument)),
+		arrives("HTTP/1.0", strings.Replace(newHead, "1.1", "1.0", 1)+"\r\n"+newDocument),
+		arrives("lines end in LF alone", strings.ReplaceAll(newHead, "\r", "")+"\n"+newDocument),
+		arrives("100 first", "HTTP/1.1 100 Continue\r\n\r\n"+ok("", newDocument)),
+		arrives("more than its length", ok("", newDocument)+"HTTP/1.1 200 OK\r\n\r\n"),
+		arrives("a header of 200 KB", ok(strings.Repeat("X-A: aaaaaaaaaaaaaaaaaaaa\r\n", 7<<10), newDocument)),
+		arrives("gzip", coded("gzip", "gzip")),
+		arrives("br", coded("br", "br")),
+		arrives("zstd", coded("zstd", "zstd")),
+		arrives("deflate", coded("deflate", "zlib")),
+		arrives("gzip not called so", coded("", "gzip")),
+		arrives("plain called gzip", coded("gzip")),
+		arrives("gzip called br", coded("br", "gzip")),
+		arrives("an unknown coding", coded("utf-8")),
+		arrives("gzip twice, called once", coded("gzip", "gzip", "gzip")),
+		arrives("203", strings.Replace(ok("", newDocument), "200 OK", "203 x", 1)),
+		arrives("226", strings.Replace(ok("", newDocument), "200 OK", "226 IM Used", 1)),
+		{name: "broken markup", answer: ok("", strings.Replace(newDocument, "Item 4</title>", "Item 4</titel>", 1)), items: all, fresh: true, due: hourly, warning: "mended"},
+		{name: "the document itself is cut off", answer: ok("", newBeginning), items: newest, fresh: true, due: hourly, warning: "cut off"},
+		{name: "304 without validators", answer: "HTTP/1.1 304 x\r\n\r\n", items: 2, due: hourly},
+		{name: "304 with a new ETag alone", answer: "HTTP/1.1 304 x\r\nETag: W/\"new\"\r\n\r\n", items: 2, due: hourly, other: "half"},
+	}
+}
 
-		cut("shorter than its length", newHead+"Content-Length: 9000\r\n\r\n"+newBeginning, nil),
-		cut("chunked and cut off", newHead+fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", len(newDocument), newBeginning), nil),
-		cut("chunked without its end", newHead+fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(newBeginning), newBeginning), nil),
-		cut("a chunk size that is none", newHead+fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\nxyz\r\n", len(newBeginning), newBeginning), nil),
-		cut("gzip cut off by the transfer", newHead+"Content-Encoding: gzip\r\nContent-Length: 9000\r\n\r\n"+strings.TrimSuffix(packed("gzip", newBeginning), packed("gzip", newBeginning)[len(packed("gzip", newBeginning))-8:]), nil),
-		cut("gzip with a wrong checksum", ok("", packed("gzip", newBeginning)[:len(packed("gzip", newBeginning))-8]+"00000000"), nil),
-		cut("reset in the body", newHead+"Content-Length: 9000\r\n\r\n"+newBeginning, reset),
-		cut("the body stops", newHead+"Content-Length: 9000\r\n\r\n"+newBeginning, silence),
-		cut("the body drips", newHead+"\r\n"+newBeginning, endless(" ", 100*time.Millisecond)),
-		cut("the body never ends", newHead+"\r\n"+many, endless("<!-- a -->", 0)),
-		cut("a length over the limit", newHead+"Content-Length: 99999999999\r\n\r\n"+many, endless("<!-- a -->", 0)),
-		cut("a gzip bomb", ok("", packed("gzip", many+strings.Repeat("<!-- a -->", 1<<20))), nil),
-		cut("a br bomb", ok("Content-Encoding: br\r\n", packed("br", many+strings.Repeat("<!-- a -->", 1<<20))), nil),
+func brokenAnswers() []misbehaviour {
+	many := newDocument[:strings.Index(newDocument, "</item>")] + "</item>"
+	return []misbehaviour{
+		breaksOff("shorter than its length", newHead+"Content-Length: 9000\r\n\r\n"+newBeginning, nil),
+		breaksOff("chunked and cut off", newHead+fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", len(newDocument), newBeginning), nil),
+		breaksOff("chunked without its end", newHead+fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(newBeginning), newBeginning), nil),
+		breaksOff("a chunk size that is none", newHead+fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\nxyz\r\n", len(newBeginning), newBeginning), nil),
+		breaksOff("gzip cut off by the transfer", newHead+"Content-Encoding: gzip\r\nContent-Length: 9000\r\n\r\n"+withoutEnd(packed("gzip", newBeginning), 8), nil),
+		breaksOff("gzip with a wrong checksum", ok("", withoutEnd(packed("gzip", newBeginning), 8)+"00000000"), nil),
+		breaksOff("reset in the body", newHead+"Content-Length: 9000\r\n\r\n"+newBeginning, reset),
+		breaksOff("the body stops", newHead+"Content-Length: 9000\r\n\r\n"+newBeginning, silence),
+		breaksOff("the body drips", newHead+"\r\n"+newBeginning, endless(" ", 100*time.Millisecond)),
+		breaksOff("the body never ends", newHead+"\r\n"+many, endless("<!-- a -->", 0)),
+		breaksOff("a length over the limit", newHead+"Content-Length: 99999999999\r\n\r\n"+many, endless("<!-- a -->", 0)),
+		breaksOff("a gzip bomb", ok("", packed("gzip", many+strings.Repeat("<!-- a -->", 1<<20))), nil),
+		breaksOff("a br bomb", ok("Content-Encoding: br\r\n", packed("br", many+strings.Repeat("<!-- a -->", 1<<20))), nil),
+	}
+}
 
-		bad("truncated", "nothing of its length", newHead+"Content-Length: 9000\r\n\r\n", nil),
-		bad("truncated", "cut off before the first item's end", newHead+"Content-Length: 9000\r\n\r\n"+newDocument[:strings.Index(newDocument, "<title>Item 4")], nil),
-		bad("truncated", "gzip that is only a beginning", ok("Content-Encoding: gzip\r\n", "\x1f\x8b\x08\x00"), nil),
-		bad("empty", "200, empty", ok("", ""), nil),
-		bad("empty", "200, blank", ok("", " \r\n "), nil),
-		bad("empty", "gzip of nothing", ok("Content-Encoding: gzip\r\n", packed("gzip", "")), nil),
-		bad("empty", "204", "HTTP/1.1 204 x\r\n"+newLines+"\r\n", nil),
-		bad("empty", "205", "HTTP/1.1 205 x\r\n"+newLines+"\r\n", nil),
-		bad("timeout", "silence", "", silence),
-		bad("timeout", "a header that drips", "HTTP/1.1 200 OK\r\n", endless("X-A: a\r\n", 100*time.Millisecond)),
-		bad("timeout", "the body never begins", newHead+"Content-Length: 9000\r\n\r\n", silence),
-		bad("connect", "closes at once", "", nil),
-		bad("connect", "resets at once", "", reset),
-		bad("malformed", "two lengths", newHead+"Content-Length: 6\r\nContent-Length: 7\r\n\r\n<rss/>", nil),
-		bad("malformed", "a header of 11 MB", newHead+"X-A: "+strings.Repeat("a", 11<<20)+"\r\n\r\n", nil),
-		bad("malformed", "a header without end", newHead, endless("X-A: a\r\n", 0)),
-		bad("malformed", "100 without end", "", endless("HTTP/1.1 100 Continue\r\n\r\n", 0)),
-		bad("malformed", "HTTP/0.9", newDocument, nil),
-		bad("malformed", "binary noise", "\x16\x03\x01\x00\x05\x00\x00\x00\x00\x00\r\n\r\n", nil),
-		bad("malformed", "SSH", "SSH-2.0-OpenSSH_9.6\r\n", nil),
-		bad("malformed", "a control character in a header", newHead+"X-A: a\x00b\r\n\r\n"+newDocument, nil),
-		bad("malformed", "half a header", newHead+"Content-Le", nil),
-		bad("not-a-feed", "a login page", ok("", "<!DOCTYPE html><html><head><title>Please log in</title></head><body/></html>"), nil),
-		bad("not-a-feed", "an error in JSON", ok("", `{"error":"quota"}`), nil),
-		bad("http", "206 unasked", bare(206, "Content-Range: bytes 0-1/2\r\n"), nil),
-		bad("http", "300", bare(300, ""), nil),
-		bad("http", "301 without Location", bare(301, ""), nil),
-		bad("http", "302 in a circle", bare(302, "Location: "+feedPath+"\r\n"), nil),
-		bad("http", "305", bare(305, "Location: http://127.0.0.1:9/\r\n"), nil),
-		bad("http", "400", bare(400, ""), nil),
-		bad("http", "404", bare(404, ""), nil),
-		bad("http", "418", bare(418, ""), nil),
-		bad("http", "500", bare(500, ""), nil),
-		bad("http", "503 without Retry-After", bare(503, ""), nil),
-		bad("http", "999", bare(999, ""), nil),
-		bad("http", "an error page without end", "HTTP/1.1 500 x\r\n\r\n", endless("x", 0)),
-		bad("refused", "401", bare(401, "WWW-Authenticate: Basic realm=x\r\n"), nil),
-		bad("refused", "403", bare(403, ""), nil),
-		bad("refused", "a bot check", bare(403, "CF-Mitigated: challenge\r\n"), nil),
+func failures() []misbehaviour {
+	return []misbehaviour{
+		isFailure("truncated", "nothing of its length", newHead+"Content-Length: 9000\r\n\r\n", nil),
+		isFailure("truncated", "cut off before the first item's end", newHead+"Content-Length: 9000\r\n\r\n"+newDocument[:strings.Index(newDocument, "<title>Item 4")], nil),
+		isFailure("truncated", "gzip that is only a beginning", ok("Content-Encoding: gzip\r\n", "\x1f\x8b\x08\x00"), nil),
+		isFailure("empty", "200, empty", ok("", ""), nil),
+		isFailure("empty", "200, blank", ok("", " \r\n "), nil),
+		isFailure("empty", "gzip of nothing", ok("Content-Encoding: gzip\r\n", packed("gzip", "")), nil),
+		isFailure("empty", "204", "HTTP/1.1 204 x\r\n"+newLines+"\r\n", nil),
+		isFailure("empty", "205", "HTTP/1.1 205 x\r\n"+newLines+"\r\n", nil),
+		isFailure("timeout", "silence", "", silence),
+		isFailure("timeout", "a header that drips", "HTTP/1.1 200 OK\r\n", endless("X-A: a\r\n", 100*time.Millisecond)),
+		isFailure("timeout", "the body never begins", newHead+"Content-Length: 9000\r\n\r\n", silence),
+		isFailure("connect", "closes at once", "", nil),
+		isFailure("connect", "resets at once", "", reset),
+		isFailure("malformed", "two lengths", newHead+"Content-Length: 6\r\nContent-Length: 7\r\n\r\n<rss/>", nil),
+		isFailure("malformed", "a header of 11 MB", newHead+"X-A: "+strings.Repeat("a", 11<<20)+"\r\n\r\n", nil),
+		isFailure("malformed", "a header without end", newHead, endless("X-A: a\r\n", 0)),
+		isFailure("malformed", "100 without end", "", endless("HTTP/1.1 100 Continue\r\n\r\n", 0)),
+		isFailure("malformed", "HTTP/0.9", newDocument, nil),
+		isFailure("malformed", "binary noise", "\x16\x03\x01\x00\x05\x00\x00\x00\x00\x00\r\n\r\n", nil),
+		isFailure("malformed", "SSH", "SSH-2.0-OpenSSH_9.6\r\n", nil),
+		isFailure("malformed", "a control character in a header", newHead+"X-A: a\x00b\r\n\r\n"+newDocument, nil),
+		isFailure("malformed", "half a header", newHead+"Content-Le", nil),
+		isFailure("not-a-feed", "a login page", ok("", "<!DOCTYPE html><html><head><title>Please log in</title></head><body/></html>"), nil),
+		isFailure("not-a-feed", "an error in JSON", ok("", `{"error":"quota"}`), nil),
+	}
+}
+
+func statuses() []misbehaviour {
+	return []misbehaviour{
+		isFailure("http", "206 unasked", bare(206, "Content-Range: bytes 0-1/2\r\n"), nil),
+		isFailure("http", "300", bare(300, ""), nil),
+		isFailure("http", "301 without Location", bare(301, ""), nil),
+		isFailure("http", "302 in a circle", bare(302, "Location: "+feedPath+"\r\n"), nil),
+		isFailure("http", "305", bare(305, "Location: http://127.0.0.1:9/\r\n"), nil),
+		isFailure("http", "400", bare(400, ""), nil),
+		isFailure("http", "404", bare(404, ""), nil),
+		isFailure("http", "418", bare(418, ""), nil),
+		isFailure("http", "500", bare(500, ""), nil),
+		isFailure("http", "503 without Retry-After", bare(503, ""), nil),
+		isFailure("http", "999", bare(999, ""), nil),
+		isFailure("http", "an error page without end", "HTTP/1.1 500 x\r\n\r\n", endless("x", 0)),
+		isFailure("refused", "401", bare(401, "WWW-Authenticate: Basic realm=x\r\n"), nil),
+		isFailure("refused", "403", bare(403, ""), nil),
+		isFailure("refused", "a bot check", bare(403, "CF-Mitigated: challenge\r\n"), nil),
 		{name: "404 for 3 h", answer: bare(404, "Retry-After: 10800\r\n"), kind: "http", due: 3 * time.Hour},
 		{name: "410", answer: bare(410, ""), kind: "http", other: "stopped"},
 		{name: "429", answer: bare(429, ""), kind: "http", due: time.Hour, other: "throttled"},
 		{name: "429 for 2 h", answer: bare(429, "Retry-After: 7200\r\n"), kind: "http", due: 2 * time.Hour, other: "throttled"},
-		{name: "429 for a year", answer: bare(429, "Retry-After: 31536000\r\n"), kind: "http", due: 7 * day, other: "throttled"},
+		{name: "429 for a year", answer: bare(429, "Retry-After: 31536000\r\n"), kind: "http", due: 7 * daily, other: "throttled"},
 		{name: "503 for an hour and a half", answer: bare(503, "Date: Sun, 01 Mar 2026 12:00:00 GMT\r\nRetry-After: Sun, 01 Mar 2026 13:30:00 +0000\r\n"), kind: "http", due: 90 * time.Minute, other: "throttled"},
 	}
 }

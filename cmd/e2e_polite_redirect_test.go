@@ -30,12 +30,9 @@ func (b *web) leading(status int, to string) string {
 	return b.page(b.host()+"/old", always(reply{status: status, header: map[string]string{"Location": to}})).url
 }
 
-// The stored URL follows a permanent redirect when it was seen 5 times over at least 2 days and led to a feed; no other redirect moves it.
-func TestStoredURLFollowsPermanentRedirects(t *testing.T) {
-	t.Parallel()
-	b := newWeb(t)
-	moved := map[string]string{} // those that move, and where to
-	var still []string
+// redirects are feeds that redirect in all ways: those that are to move with where to, and those that are to stay.
+func (b *web) redirects(sightings *int) (moved map[string]string, still []string) {
+	moved = map[string]string{}
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusPermanentRedirect} {
 		from, to := b.redirecting(status)
 		moved[from] = to
@@ -48,39 +45,41 @@ func TestStoredURLFollowsPermanentRedirects(t *testing.T) {
 		last, _ := b.redirecting(status)
 		still = append(still, from, b.leading(status, first), b.leading(http.StatusMovedPermanently, last))
 	}
-	var wavering string // 301, but 302 at the fourth sighting
-	sightings := 0
 	_, end := b.redirecting(http.StatusMovedPermanently)
-	wavering = b.page(b.host()+"/old", func(time.Time, *http.Request) reply {
+	wavering := b.page(b.host()+"/old", func(time.Time, *http.Request) reply { // 302 at the fourth sighting
 		a := reply{status: http.StatusMovedPermanently, header: map[string]string{"Location": end}}
-		if sightings++; sightings == 4 {
+		if *sightings++; *sightings == 4 {
 			a.status = http.StatusFound
 		}
 		return a
 	}).url
 	portal := b.leading(http.StatusMovedPermanently, b.page(b.host()+"/login", always(reply{
 		header: map[string]string{"Content-Type": "text/html"}, body: "<html><title>Please log in</title></html>"})).url)
-	still = append(still, wavering, portal)
+	return moved, append(still, wavering, portal)
+}
 
+// The stored URL follows a permanent redirect when it was seen 5 times over at least 2 days and led to a feed; no other redirect moves it.
+func TestStoredURLFollowsPermanentRedirects(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	sightings := 0
+	moved, still := b.redirects(&sightings)
+	before := append(keys(moved), still...)
+	after := slices.Clone(still)
+	for _, to := range moved {
+		after = append(after, to)
+	}
 	for name, hours := range map[string][]int{"four within two days": {0, 12, 24, 49, 50}, "five within two days, then a sixth": {0, 1, 2, 3, 4, 49}} {
 		w := newWorld(t, nil)
 		b.mu.Lock()
 		sightings = 0
 		b.mu.Unlock()
-		var before []string
-		for from := range moved {
-			before = append(before, from)
-		}
-		before = append(before, still...)
 		w.follows(before...)
 		for n, hour := range hours {
 			b.quietly(w, runAt(hour), "run")
-			want := slices.Clone(before)
+			want := before
 			if n == len(hours)-1 {
-				want = slices.Clone(still)
-				for _, to := range moved {
-					want = append(want, to)
-				}
+				want = after
 			}
 			same(t, name+": stored URLs", want, w.query("SELECT url FROM feeds"))
 		}

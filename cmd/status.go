@@ -39,6 +39,7 @@ type status struct {
 	Kill       *shownKill       `json:"kill"`
 	Categories []statusCategory `json:"categories"`
 	Runs       []statusRun      `json:"runs"`
+	Steps      []failedStep     `json:"failed_steps"`
 	Feeds      struct {
 		Active  int `json:"active"`
 		Failing int `json:"failing"`
@@ -52,6 +53,13 @@ type status struct {
 	flag     *state.Flag
 	kill     *state.Kill
 	troubled []store.Feed // stopped and failing ones
+}
+
+// failedStep is a step after the merge that failed when it was tried last.
+type failedStep struct {
+	Name  string `json:"name"`
+	Hour  string `json:"hour"`
+	Error string `json:"error"`
 }
 
 // statusCategory is a category and whether this hour's work on it is done.
@@ -69,6 +77,7 @@ type statusRun struct {
 	StartedAt  string  `json:"started_at"`
 	FinishedAt *string `json:"finished_at"`
 	Outcome    *string `json:"outcome"`
+	Reason     *string `json:"reason"` // why the outcome is not done
 	Fetched    int     `json:"fetched"`
 	Failed     int     `json:"failed"`
 	Stopped    int     `json:"stopped"`
@@ -108,7 +117,7 @@ func (a *app) nothingYet(err error) error {
 	if !a.json {
 		return a.tell("%v yet; %s", err, hint(err))
 	}
-	return a.printJSON(status{Hour: stamp(state.Hour(a.now(), a.run.StartMinute)), Categories: []statusCategory{}, Runs: []statusRun{}})
+	return a.printJSON(status{Hour: stamp(state.Hour(a.now(), a.run.StartMinute)), Categories: []statusCategory{}, Runs: []statusRun{}, Steps: []failedStep{}})
 }
 
 // status collects what is known.
@@ -182,6 +191,14 @@ func (s *status) ask(ctx context.Context, db *store.Store, settled map[int64]boo
 	for _, r := range runs {
 		s.Runs = append(s.Runs, statusRunOf(r))
 	}
+	s.Steps = []failedStep{}
+	steps, err := db.FailedSteps(ctx, s.host)
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		s.Steps = append(s.Steps, failedStep{step.Name, stamp(step.Hour), step.Error})
+	}
 	totals, err := db.Totals(ctx)
 	if err != nil {
 		return err
@@ -205,7 +222,7 @@ func (s *status) ask(ctx context.Context, db *store.Store, settled map[int64]boo
 func statusRunOf(r store.Run) statusRun {
 	return statusRun{
 		Run: r.ID, Host: r.Host, Kind: r.Kind, Hour: stamp(r.Hour),
-		StartedAt: stamp(r.StartedAt), FinishedAt: nullTime(r.FinishedAt), Outcome: nullText(r.Outcome),
+		StartedAt: stamp(r.StartedAt), FinishedAt: nullTime(r.FinishedAt), Outcome: nullText(r.Outcome), Reason: nullText(r.Reason),
 		Fetched: r.Counts.Fetched, Failed: r.Counts.Failed, Stopped: r.Counts.Stopped, Left: r.Counts.Left,
 		New: r.Counts.ItemsNew, Updated: r.Counts.ItemsUpdated, Requests: r.Counts.Requests, Bytes: r.Counts.Bytes,
 	}

@@ -22,7 +22,7 @@ func (s status) print(a *app) error {
 	if err != nil {
 		return err
 	}
-	tables := []*table{s.categoryTable(), s.runTable()}
+	tables := []*table{s.categoryTable(), s.runTable(), s.stepTable()}
 	if len(s.troubled) > 0 {
 		tables = append(tables, troubledTable(s.troubled, a.now()))
 	}
@@ -80,9 +80,13 @@ func (s status) categoryTable() *table {
 }
 
 func (s status) runTable() *table {
-	t := newTable("RUN", "KIND", "HOUR", "STARTED", "OUTCOME", "FETCHED", "FAILED", "NEW", "UPDATED")
+	t := newTable("RUN", "KIND", "HOUR", "STARTED", "OUTCOME", "FETCHED", "FAILED", "NEW", "UPDATED", "REASON")
+	t.whole = true // the reason comes last
 	for _, r := range s.Runs {
-		outcome := "died"
+		outcome, reason := "died", ""
+		if r.Reason != nil {
+			reason = *r.Reason
+		}
 		switch {
 		case r.Outcome != nil:
 			outcome = *r.Outcome
@@ -90,7 +94,7 @@ func (s status) runTable() *table {
 			outcome = "under way"
 		}
 		t.add(fmt.Sprint(r.Run), r.Kind, r.Hour, r.StartedAt, outcome,
-			fmt.Sprint(r.Fetched), fmt.Sprint(r.Failed), fmt.Sprint(r.New), fmt.Sprint(r.Updated))
+			fmt.Sprint(r.Fetched), fmt.Sprint(r.Failed), fmt.Sprint(r.New), fmt.Sprint(r.Updated), dash(reason))
 	}
 	return t
 }
@@ -108,4 +112,14 @@ func (s status) works(r statusRun) bool {
 	default:
 		return r.StartedAt >= stamp(s.holder.Since)
 	}
+}
+
+// stepTable shows the steps after the merge that failed.
+func (s status) stepTable() *table {
+	t := newTable("FAILED STEP", "HOUR", "WHY")
+	t.whole = true
+	for _, step := range s.Steps {
+		t.add(step.Name, step.Hour, step.Error)
+	}
+	return t
 }
