@@ -143,34 +143,11 @@ func (a *app) status(ctx context.Context, d *state.Dir, db *store.Store) (s stat
 	cfg := a.crawlConfig()
 	cfg.Settings.StartMinute = hour.In(a.now().Location()).Minute()
 	settled, complete, err := crawl.HourDone(ctx, cfg, d, db)
-	if err == nil && s.forced(hour) {
-		settled, err = settledSince(d, s.flag.Forced, settled)
-	}
 	if err != nil {
 		return s, err
 	}
 	s.Complete = complete
 	return s, s.ask(ctx, db, settled)
-}
-
-// forced says whether the hour is worked on again by force.
-func (s status) forced(hour time.Time) bool {
-	return s.flag != nil && s.flag.Hour.Equal(hour) && !s.flag.Forced.IsZero()
-}
-
-// settledSince leaves of the settled categories those whose snapshot was begun no earlier than a forced start.
-func settledSince(d *state.Dir, forced time.Time, settled map[int64]bool) (map[int64]bool, error) {
-	infos, _, err := d.Look()
-	if err != nil {
-		return nil, err
-	}
-	since := map[int64]bool{}
-	for _, info := range infos {
-		if info.Complete && !info.Started.Before(forced) {
-			since[info.Category] = settled[info.Category]
-		}
-	}
-	return since, nil
 }
 
 // ask collects what the database knows.

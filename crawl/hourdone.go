@@ -15,6 +15,9 @@ func HourDone(ctx context.Context, cfg Config, dir *state.Dir, db *store.Store) 
 	if err = s.ignoreDamage(err); err != nil {
 		return nil, false, err
 	}
+	if flag != nil && flag.Hour.Equal(s.hour) {
+		s.forced = flag.Forced
+	}
 	if settled, err = s.settled(ctx); err != nil {
 		return nil, false, err
 	}

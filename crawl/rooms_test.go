@@ -28,7 +28,6 @@ var onlyHere = map[string]string{
 	"github.com/mattn/go-sqlite3": "crawl/store",
 	"github.com/mmcdole/gofeed":   "crawl/crawl/feed",
 	"code.dny.dev/ssrf":           "crawl/crawl/fetch",
-	"github.com/gofrs/flock":      "crawl/state",
 	"github.com/spf13/cobra":      "crawl/cmd",
 }
 
