@@ -205,9 +205,9 @@ mkdir -p %[1]s %[2]s; mount -t tmpfs -o size=64m,mode=0700 tmpfs %[1]s || exit 9
 at() { now=$1; shift; CRAWL_TEST_NOW=$now "$@"; }
 at %[3]s "$1" import %[6]s || exit 98
 used=$(du -sk %[1]s | cut -f1)
-mount -o remount,size=$(( used > %[7]d ? used + 12 : %[7]d ))k %[1]s
+mount -o remount,size=$(( used > %[7]d ? used + 12 : %[7]d ))k %[1]s || exit 99
 at %[4]s "$1" run; echo "run $?"
-mount -o remount,size=64m %[1]s
+mount -o remount,size=64m %[1]s || exit 99
 at %[5]s "$1" half-check; echo "half-check $?"
 at %[5]s "$1" half-check; echo "half-check $?"
 cp %[1]s/crawl.db %[2]s/crawl.db; find %[1]s -type f; exit 0; `,

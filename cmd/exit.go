@@ -119,7 +119,7 @@ func hint(err error) string {
 	case errors.Is(err, store.ErrNewer):
 		return "nothing was touched; use the version of crawl that made it, or a later one"
 	case errors.Is(err, store.ErrDamaged):
-		return "nothing was touched; put a backup in its place, or move it away to begin anew"
+		return "move the database, its -wal and its -shm away together; then put a backup in its place, or begin anew"
 	case errors.Is(err, store.ErrBusy):
 		return "nothing is lost; find the program that holds the database open for writing, and try again"
 	case errors.Is(err, store.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 
 	"crawl/state"
 	"crawl/store"
@@ -12,7 +13,8 @@ import (
 func HourDone(ctx context.Context, cfg Config, dir *state.Dir, db *store.Store) (settled map[int64]bool, complete bool, err error) {
 	s := &session{cfg: cfg, hour: cfg.hour(), dir: dir, store: db}
 	flag, err := dir.LookFlag()
-	if err = s.ignoreDamage(err); err != nil {
+	var damaged *state.DamagedError
+	if err != nil && !errors.As(err, &damaged) {
 		return nil, false, err
 	}
 	if flag != nil && flag.Hour.Equal(s.hour) {
@@ -29,7 +31,7 @@ func HourDone(ctx context.Context, cfg Config, dir *state.Dir, db *store.Store) 
 	if err != nil {
 		return nil, false, err
 	}
-	complete = flag == nil
+	complete = flag == nil && damaged == nil
 	for _, c := range cats {
 		complete = complete && (c.Active == 0 || settled[c.ID])
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"crawl/crawl/feed"
@@ -72,6 +73,9 @@ func migrate(ctx context.Context, cfg Config, dir *state.Dir) (*store.Store, err
 func openDatabase(ctx context.Context, cfg Config, dir *state.Dir, o store.Options) (*store.Store, error) {
 	stop := o.Stop
 	o.Stop = func() bool { return ctx.Err() != nil || stop != nil && stop() }
+	o.MovedAside = func(from, to string) {
+		cfg.Log.Warn("a former database left a file behind; it was moved away", slog.String("file", from), slog.String("moved_to", to))
+	}
 	o.Key, o.MaxFailures, o.Point = feed.Key, cfg.Settings.MaxFailures, cfg.Point
 	return store.Open(ctx, databasePath(cfg, dir), o)
 }

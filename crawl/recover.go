@@ -79,11 +79,13 @@ func (s *session) closeDead(ctx context.Context) error {
 func (s *session) replay(ctx context.Context, info state.Info) error {
 	var entries []store.Entry
 	var weight int64
-	var damage error
+	var damage *state.DamagedError
 	for line, err := range s.dir.Read(info) {
-		if err != nil {
-			damage = err
+		if errors.As(err, &damage) {
 			break
+		}
+		if err != nil {
+			return err
 		}
 		e, err := decode(line)
 		if err != nil {
@@ -112,7 +114,7 @@ func (s *session) replay(ctx context.Context, info state.Info) error {
 		}
 	}
 	if damage != nil {
-		return errors.Join(s.dir.SetAside(info), damage)
+		return s.dir.Reject(damage)
 	}
 	return nil
 }

@@ -174,7 +174,8 @@ func (s *session) keepStartMinute() error {
 func (s *session) ignoreDamage(err error) error {
 	var damaged *state.DamagedError
 	if errors.As(err, &damaged) {
-		s.cfg.Log.Warn("a damaged file was set aside", slog.String("file", damaged.Path), slog.String("reason", damaged.Reason))
+		s.cfg.Log.Warn("a damaged file was set aside",
+			slog.String("file", damaged.Path), slog.String("reason", damaged.Reason), slog.String("moved_to", damaged.MovedTo))
 		return nil
 	}
 	return err
