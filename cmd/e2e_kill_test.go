@@ -189,15 +189,11 @@ func TestConvergesAfterAKillWithinACategory(t *testing.T) {
 // Killed at random moments, hour after hour, also while it repairs: whichever command comes next converges.
 func TestConvergesAfterKillsAtRandomMoments(t *testing.T) {
 	t.Parallel()
-	trials, seed := 10, uint64(time.Now().UnixNano())
+	trials := 10
 	if long() {
 		trials = 200
 	}
-	if s := os.Getenv("CRAWL_TEST_SEED"); s != "" {
-		fmt.Sscan(s, &seed)
-	}
-	t.Logf("CRAWL_TEST_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 1))
+	random := seeded(t)
 	s := killableSite(t)
 	w := killable(t, s)
 	began := time.Now()
@@ -208,13 +204,7 @@ func TestConvergesAfterKillsAtRandomMoments(t *testing.T) {
 	for range trials {
 		hour++
 		s.cut()
-		s.edit(func() {
-			for _, f := range s.feeds {
-				f.publish()
-				f.retitle(2, fmt.Sprintf("%s in hour %d", f.title, hour))
-				f.items = f.items[:min(len(f.items), 8)]
-			}
-		})
+		s.moveOn(hour)
 		kills := 0
 		for kills == 0 || random.IntN(3) == 0 {
 			p := w.start(runAt(hour).Add(time.Duration(kills)*time.Minute), []string{"run", "half-check"}[min(kills, 1)])
@@ -247,6 +237,28 @@ func TestConvergesAfterKillsAtRandomMoments(t *testing.T) {
 		w.converged(halfAt(hour).Add(20 * time.Minute))
 	}
 	t.Logf("%d of %d trials' processes were killed at work", killed, trials)
+}
+
+// seeded is a source of random numbers whose seed is logged, and taken from CRAWL_TEST_SEED to repeat a run.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("CRAWL_TEST_SEED"); s != "" {
+		fmt.Sscan(s, &seed)
+	}
+	t.Logf("CRAWL_TEST_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+// moveOn gives every feed a new item and an older one another title, and drops what is old.
+func (s *site) moveOn(hour int) {
+	s.edit(func() {
+		for _, f := range s.feeds {
+			f.publish()
+			f.retitle(2, fmt.Sprintf("%s in hour %d", f.title, hour))
+			f.items = f.items[:min(len(f.items), 8)]
+		}
+	})
 }
 
 // Killed while it creates or fills the database, an import can be repeated.

@@ -243,16 +243,6 @@ func (b *web) asked() []string {
 	return list
 }
 
-// awaitRequests waits until the last invocation has sent so many, a minute at most.
-func (b *web) awaitRequests(n int) {
-	b.t.Helper()
-	for end := time.Now().Add(time.Minute); len(b.asked()) < n; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			b.t.Fatalf("%d requests came, not %d", len(b.asked()), n)
-		}
-	}
-}
-
 // follows imports feeds, all into one category.
 func (w *world) follows(urls ...string) {
 	w.t.Helper()

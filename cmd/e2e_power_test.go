@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,12 +15,11 @@ import (
 func TestConvergesAfterAPowerCut(t *testing.T) {
 	t.Parallel()
 	needsPower(t)
-	trials, seed := 2, uint64(time.Now().UnixNano())
+	trials := 2
 	if long() {
 		trials = 30
 	}
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 2))
+	random := seeded(t)
 	s := killableSite(t)
 	undisturbed := newWorld(t, s)
 	undisturbed.subscribe()

@@ -187,7 +187,7 @@ func (p *pool) recall(ctx context.Context, o *observation) {
 
 // memory is what the reader keeps of a feed's last document. Where it cannot be had everything is read anew: slower, and right.
 func (p *pool) memory(ctx context.Context, c *store.Claim) []byte {
-	if !c.HasDocument {
+	if c.BodyHash == 0 { // there is none
 		return nil
 	}
 	m, err := p.s.store.Document(context.WithoutCancel(ctx), c.ID)

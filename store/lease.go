@@ -33,7 +33,6 @@ type Claim struct {
 	ETag, LastModified                          string
 	ValidatorsURL                               string
 	BodyHash                                    int64 // 0: none
-	HasDocument                                 bool  // Document(id) would return something
 	LastFetchedAt, LastSuccessAt, LastChangedAt time.Time
 	NextFetchAt                                 time.Time
 	RetryAfterUntil                             time.Time
@@ -77,7 +76,6 @@ const claim = `
 	          last_modified,
 	          validators_url,
 	          body_hash,
-	          EXISTS (SELECT 1 FROM documents d WHERE d.feed_id = feeds.id),
 	          last_fetched_at,
 	          last_success_at,
 	          last_changed_at,
@@ -139,21 +137,20 @@ func scanClaim(r row) (Claim, error) {
 		LastModified:        r.text(15),
 		ValidatorsURL:       r.text(16),
 		BodyHash:            r.int(17),
-		HasDocument:         r.bool(18),
-		LastFetchedAt:       r.time(19),
-		LastSuccessAt:       r.time(20),
-		LastChangedAt:       r.time(21),
-		NextFetchAt:         r.time(22),
-		RetryAfterUntil:     r.time(23),
-		FetchedHour:         r.time(24),
-		Interval:            time.Duration(r.int(25)) * time.Second,
-		KeyRule:             int(r.int(26)),
-		RedirectURL:         r.text(27),
-		RedirectSeen:        int(r.int(28)),
-		RedirectSince:       r.time(29),
-		Schedule:            r.text(30),
+		LastFetchedAt:       r.time(18),
+		LastSuccessAt:       r.time(19),
+		LastChangedAt:       r.time(20),
+		NextFetchAt:         r.time(21),
+		RetryAfterUntil:     r.time(22),
+		FetchedHour:         r.time(23),
+		Interval:            time.Duration(r.int(24)) * time.Second,
+		KeyRule:             int(r.int(25)),
+		RedirectURL:         r.text(26),
+		RedirectSeen:        int(r.int(27)),
+		RedirectSince:       r.time(28),
+		Schedule:            r.text(29),
 	}
-	return c, r.json(31, &c.Settings)
+	return c, r.json(30, &c.Settings)
 }
 
 // Document returns the feed's packed item hashes (Feed.Memory), nil if none. Reads on a reader connection.

@@ -154,7 +154,7 @@ func TestClaimGivesBackWhatTheMergeWrote(t *testing.T) {
 	wanted := Claim{
 		ID: ids[0], CategoryID: 1, URL: claims[1].URL, Token: 2, PreviousAttemptAt: t0, Title: "T", SiteURL: "https://site.example/",
 		ConsecutiveFailures: 2, FailedHour: hour, LastError: "e", LastErrorKind: "dns", LastErrorAt: t0, LastWarning: "w",
-		ETag: `"e"`, LastModified: "lm", ValidatorsURL: "v", BodyHash: -7, HasDocument: true, LastFetchedAt: t0, LastSuccessAt: t0,
+		ETag: `"e"`, LastModified: "lm", ValidatorsURL: "v", BodyHash: -7, LastFetchedAt: t0, LastSuccessAt: t0,
 		LastChangedAt: t0, NextFetchAt: t0.Add(time.Hour), RetryAfterUntil: t0.Add(time.Minute + time.Second), FetchedHour: hour,
 		Interval: 2 * time.Hour, KeyRule: 3, RedirectURL: "r", RedirectSeen: 4, RedirectSince: t0, Schedule: "ttl", Settings: settings,
 	}

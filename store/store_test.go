@@ -209,7 +209,7 @@ g:3|three|text of three|2026-11-30T11:30:00Z|2026-11-30T11:30:00Z`)
 4|3|new|[]`)
 	t2 := t1.Add(time.Hour)
 	c := claimOne(t, s, t2, id)
-	if c.ETag != `"2026-11-30T11:30:00Z"` || !c.HasDocument || c.KeyRule != 1 {
+	if c.ETag != `"2026-11-30T11:30:00Z"` || c.KeyRule != 1 {
 		t.Errorf("claim %+v", c)
 	}
 	m = merge1(t, s, t2, notModified(c, t2))
