@@ -73,7 +73,7 @@ func (a *app) tuneCollector() {
 		debug.SetGCPercent(300)
 	}
 	if _, set := a.env("GOMEMLIMIT"); !set {
-		debug.SetMemoryLimit(96 << 20)
+		debug.SetMemoryLimit(112 << 20)
 	}
 }
 
