@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/url"
 
 	"crawl/crawl/feed"
 	"crawl/crawl/fetch"
@@ -55,7 +56,7 @@ func Add(ctx context.Context, cfg Config, address string, o AddOptions) (AddResu
 	defer db.Close()
 	a := &adding{
 		session: session{cfg: cfg, kind: "add", start: cfg.Now(), hour: cfg.hour(), dir: dir, store: db, client: client},
-		options: o, settings: store.FeedSettings{User: user, Password: password},
+		options: o, typed: url, settings: store.FeedSettings{User: user, Password: password},
 	}
 	if f, err := db.FindFeed(ctx, url); err == nil {
 		return AddResult{ID: f.ID, URL: f.URL, Title: f.Title, Category: f.Category, Already: true, Items: f.Items}, nil
@@ -72,7 +73,23 @@ func Add(ctx context.Context, cfg Config, address string, o AddOptions) (AddResu
 type adding struct {
 	session
 	options  AddOptions
-	settings store.FeedSettings
+	typed    string             // the address that a person gave
+	settings store.FeedSettings // what belongs to that address
+}
+
+// settingsFor are the credentials for an address: those that were typed, for the scheme, host and port they were typed with, and none
+// for wherever a page or a redirect leads.
+func (a *adding) settingsFor(address string) store.FeedSettings {
+	if !sameOrigin(a.typed, address) {
+		return store.FeedSettings{}
+	}
+	return a.settings
+}
+
+func sameOrigin(a, b string) bool {
+	x, err := url.Parse(a)
+	y, err2 := url.Parse(b)
+	return err == nil && err2 == nil && x.Scheme == y.Scheme && x.Host == y.Host
 }
 
 // hit is an address that was asked, and the feed that answered, if one did.
@@ -139,7 +156,8 @@ func (a *adding) ask(ctx context.Context, url string) (*fetch.Response, *feed.Fe
 	if err := a.client.CheckURL(url); err != nil {
 		return nil, nil, err
 	}
-	resp, err := a.client.Get(ctx, fetch.Request{URL: url, User: a.settings.User, Password: a.settings.Password})
+	own := a.settingsFor(url)
+	resp, err := a.client.Get(ctx, fetch.Request{URL: url, User: own.User, Password: own.Password})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -159,7 +177,7 @@ func (a *adding) keep(ctx context.Context, h hit) (AddResult, error) {
 	}
 	db := a.session.store
 	added, err := db.AddFeeds(ctx, []store.NewFeed{{
-		URL: url, Title: a.options.Title, Category: a.options.Category, Settings: a.settings,
+		URL: url, Title: a.options.Title, Category: a.options.Category, Settings: a.settingsFor(url),
 	}}, a.start)
 	if err != nil {
 		return AddResult{}, err

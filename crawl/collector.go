@@ -14,6 +14,10 @@ import (
 // mergeEvery is the longest that a result waits for its merge: the living are stored while the dying still time out.
 const mergeEvery = 2 * time.Second
 
+// fewShare: a tenth of a run's feeds are few. They could be silent because our network went away just then, but then it costs
+// each of them one failure, which its next success takes back; else a handful of feeds could make every run an outage.
+const fewShare = 10
+
 // collector takes in results, one at a time: it asks the outage rule, writes snapshot lines, and merges. It owns the
 // categories.
 type collector struct {
@@ -28,8 +32,9 @@ type collector struct {
 	release  []store.Claim
 	left     []*finished
 	since    time.Time // the oldest line that waits
-	total    int
-	done     int
+	total    int       // tasks
+	accepted int       // of these, with an outcome that stands
+	done     int       // lines written
 }
 
 func newCollector(p *pool, total int) *collector {
@@ -106,6 +111,7 @@ func (c *collector) take(f *finished) error {
 	if f.event.answered {
 		c.s.answers++
 	}
+	f.event.few = (c.total-c.accepted)*fewShare <= c.total
 	verdict, free := c.outage.judge(f.event, f)
 	for _, held := range free {
 		if err := c.settleHeld(held); err != nil {
@@ -154,6 +160,7 @@ func (c *collector) abandon(f *finished) {
 // accept writes a result's line and puts it into the next merge.
 func (c *collector) accept(f *finished) error {
 	c.tally(f)
+	c.accepted++
 	err := c.write(f.task.cat, state.Line{Feed: f.claim.ID, URL: f.claim.URL, Token: f.claim.Token, Data: f.data})
 	c.batch = append(c.batch, store.Entry{FeedID: f.claim.ID, URL: f.claim.URL, Token: f.claim.Token, Result: f.result})
 	c.weight += f.weight

@@ -23,6 +23,7 @@ type event struct {
 	healthy  bool // the feed's last fetch succeeded, or it was never fetched
 	worked   bool // it has been fetched well at some time
 	again    bool // it was silent earlier in this hour too, while others answered: it is silent by itself
+	few      bool // few of the run's feeds are left: who is silent last, while others answered before, is silent by itself
 	notAFeed bool // an answer, but not a feed
 	read     bool // read well, or unchanged
 }
@@ -95,6 +96,7 @@ type outage[T any] struct {
 	limit  int
 	class  [2]row[T] // public, allowed
 	portal row[T]
+	read   time.Time // when a feed was read well for the last time
 	down   bool
 }
 
@@ -113,7 +115,12 @@ func (o *outage[T]) judge(e event, x T) (v verdict, free []T) {
 	}
 	switch {
 	case e.read:
+		if e.end.After(o.read) {
+			o.read = e.end
+		}
 		return count, append(free, o.portal.end()...)
+	case e.answered && e.notAFeed && (o.read.After(e.start) || e.few && !o.read.IsZero()):
+		return count, free
 	case e.answered && e.notAFeed && e.healthy && e.worked:
 		o.portal.add(e, x)
 		o.down = o.down || len(o.portal.domains) > o.limit
@@ -128,7 +135,7 @@ func (o *outage[T]) judge(e event, x T) (v verdict, free []T) {
 	switch {
 	case e.local && answers && e.worked:
 		return ours, free
-	case answers, !e.local && (!e.healthy || e.again):
+	case answers, !e.local && (!e.healthy || e.again || e.few && r.answered):
 		return count, free
 	}
 	r.add(e, x)

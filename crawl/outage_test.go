@@ -37,6 +37,12 @@ func TestOutageRule(t *testing.T) {
 	never := func(e *event) { e.worked = false }
 	allowed := func(e *event) { e.allowed = true }
 	weak := func(e *event) { e.silent, e.weak = false, true }
+	last := func(e *event) { e.few = true }
+	slowPage := func(domain string) event {
+		e := answerAt(domain, 8)
+		e.start = at(0)
+		return e
+	}
 	portal := func(e *event) { e.read, e.notAFeed = false, true }
 	tests := []struct {
 		name   string
@@ -70,6 +76,12 @@ func TestOutageRule(t *testing.T) {
 			changed(silent("a", 0, 1), weak, never), changed(silent("b", 0, 1), weak, never), changed(silent("c", 0, 1), weak, never), changed(silent("d", 0, 1), weak, never)}, false, 4},
 		{"a portal answers everything with its page", []event{
 			changed(answerAt("a", 1), portal), changed(answerAt("b", 1), portal), changed(answerAt("c", 1), portal), changed(answerAt("d", 1), portal)}, true, 0},
+		{"pages that come late, while feeds were read", []event{
+			answerAt("x", 1), changed(slowPage("a"), portal), changed(slowPage("b"), portal), changed(slowPage("c"), portal), changed(slowPage("d"), portal)}, false, 5},
+		{"the last few are silent, others answered before", []event{
+			answerAt("x", 1), changed(silent("a", 2, 60), last), changed(silent("b", 2, 60), last), changed(silent("c", 2, 60), last), changed(silent("d", 2, 60), last)}, false, 5},
+		{"the last few have no route, others answered before", []event{
+			answerAt("x", 1), changed(silent("a", 2, 60), last, local), changed(silent("b", 2, 60), last, local), changed(silent("c", 2, 60), last, local), changed(silent("d", 2, 60), last, local)}, true, 1},
 		{"pages instead of feeds, with a feed in between", []event{
 			changed(answerAt("a", 1), portal), changed(answerAt("b", 1), portal), answerAt("x", 1), changed(answerAt("c", 1), portal), changed(answerAt("d", 1), portal)}, false, 5},
 	}

@@ -19,6 +19,8 @@ const (
 	redirectAge       = 48 * time.Hour
 	// maxError bounds the text of last_error and last_warning, in bytes.
 	maxError = 500
+	// maxValidator bounds an ETag or a Last-Modified, in bytes: servers refuse requests with headers of 8 KiB.
+	maxValidator = 4 << 10
 )
 
 // observation is everything that one fetch of one feed brought.
@@ -69,19 +71,21 @@ func carry(c *store.Claim) store.FeedState {
 	}
 }
 
-// succeed ends a row of failures. What was wrong before is gone.
-func succeed(o *observation, f *store.FeedState) {
+// succeed ends a row of failures: what was wrong before is gone. It returns a warning about the feed's address, "" if there is none.
+func succeed(o *observation, f *store.FeedState) (warning string) {
 	f.ConsecutiveFailures, f.FailedHour = 0, time.Time{}
 	f.LastError, f.LastErrorKind, f.LastErrorAt = "", "", time.Time{}
 	f.LastSuccessAt = o.at
-	follow(o, f)
+	return follow(o, f)
 }
 
 // unchanged is a 304 or the same body. A 304 overwrites only the validators that it carries (rule C5); a 200 with the same
 // body replaces both (C3, C4).
 func (s Settings) unchanged(o *observation, r *store.Result) {
 	f := &r.Feed
-	succeed(o, f)
+	if warning := succeed(o, f); warning != "" {
+		f.LastWarning = warning
+	}
 	r.Keys = o.last
 	if o.resp.Status == http.StatusNotModified {
 		if o.resp.ETag != "" {
@@ -101,8 +105,15 @@ func (s Settings) unchanged(o *observation, r *store.Result) {
 	f.NextFetchAt = s.next(o.at, o.claim, o.resp.Fresh.MaxAge, f.Interval, f.Schedule)
 }
 
+// takeValidators keeps both as they came, unless they are longer than a server would take back.
 func takeValidators(o *observation, f *store.FeedState) {
 	f.ETag, f.LastModified, f.ValidatorsURL = o.resp.ETag, o.resp.LastModified, o.resp.URL
+	if len(f.ETag) > maxValidator {
+		f.ETag = ""
+	}
+	if len(f.LastModified) > maxValidator {
+		f.LastModified = ""
+	}
 	f.BodyHash = o.body
 }
 
@@ -110,9 +121,9 @@ func takeValidators(o *observation, f *store.FeedState) {
 // else: its validators would hide the rest for ever (rule C8).
 func (s Settings) read(o *observation, r *store.Result) {
 	f, d := &r.Feed, o.doc
-	succeed(o, f)
+	moved := succeed(o, f)
 	f.KeyRule, f.Interval = d.Rule, 0
-	f.LastWarning = clip(strings.Join(d.Warnings, "; "), maxError)
+	f.LastWarning = clip(join("; ", moved, strings.Join(d.Warnings, "; ")), maxError)
 	f.Title, f.SiteURL, f.ImageURL, f.Language = d.Title, d.SiteURL, d.ImageURL, d.Language
 	f.Schedule = packHints(d.Hints)
 	r.Items = itemsOf(d.Items)
@@ -185,21 +196,31 @@ func (s Settings) fail(o *observation, f *store.FeedState) {
 
 // follow keeps count of a permanent redirect and rewrites the URL when it was seen often enough, or at once from http to https
 // of the same address; never from https to http (rule R4). Whether the target is another feed already is the merge's business.
-func follow(o *observation, f *store.FeedState) {
+func follow(o *observation, f *store.FeedState) (warning string) {
 	to := o.resp.PermanentURL
 	if to == "" || strings.HasPrefix(f.URL, "https:") && strings.HasPrefix(to, "http:") {
 		f.RedirectURL, f.RedirectSeen, f.RedirectSince = "", 0, time.Time{}
-		return
+		return ""
 	}
 	if f.RedirectURL != to {
 		f.RedirectURL, f.RedirectSeen, f.RedirectSince = to, 0, o.at
 	}
 	f.RedirectSeen++
 	upgrade := strings.HasPrefix(f.URL, "http:") && strings.TrimPrefix(f.URL, "http") == strings.TrimPrefix(to, "https")
-	if upgrade || f.RedirectSeen >= redirectSightings && o.at.Sub(f.RedirectSince) >= redirectAge {
-		f.URL = to
-		f.RedirectURL, f.RedirectSeen, f.RedirectSince = "", 0, time.Time{}
+	if !upgrade && (f.RedirectSeen < redirectSightings || o.at.Sub(f.RedirectSince) < redirectAge) {
+		return ""
 	}
+	if !upgrade && secret(o.claim.Settings) && fetch.Host(f.URL) != fetch.Host(to) {
+		return "it has moved to " + fetch.Redact(to) + "; as its requests carry a password or headers, a person must follow it (crawl set)"
+	}
+	f.URL = to
+	f.RedirectURL, f.RedirectSeen, f.RedirectSince = "", 0, time.Time{}
+	return ""
+}
+
+// secret tells whether a feed's requests carry what only its own host may see.
+func secret(s store.FeedSettings) bool {
+	return s.User != "" || s.Password != "" || len(s.Header) > 0
 }
 
 // explain gives the kind that is stored and the words that are shown. Errors of fetch and feed name no URL beyond its host.

@@ -191,6 +191,28 @@ func TestPermanentRedirect(t *testing.T) {
 	}
 }
 
+// What only one host may see goes to no other, however permanently that is asked.
+func TestASecretDoesNotMoveToAnotherHost(t *testing.T) {
+	for name, settings := range map[string]store.FeedSettings{"password": {User: "u", Password: "p"}, "header": {Header: map[string]string{"X-Key": "k"}}, "none": {}} {
+		c := failing(0)
+		c.Settings = settings
+		c.RedirectURL, c.RedirectSeen, c.RedirectSince = "https://b.example/feed", 9, outcomeAt.Add(-72*time.Hour)
+		f := observe(c, &fetch.Response{Status: 304, PermanentURL: "https://b.example/feed"}, nil, nil).Feed
+		moved, warned := f.URL != c.URL, strings.Contains(f.LastWarning, "b.example")
+		if want := name == "none"; moved != want || warned == want {
+			t.Errorf("%s: moved %v, warning %q", name, moved, f.LastWarning)
+		}
+	}
+}
+
+func TestLongValidatorsAreNotKept(t *testing.T) {
+	long := `"` + strings.Repeat("x", maxValidator) + `"`
+	f := observe(failing(0), &fetch.Response{Status: 200, URL: "u", ETag: long, LastModified: "d"}, &feed.Feed{Rule: 1}, nil).Feed
+	if f.ETag != "" || f.LastModified != "d" {
+		t.Errorf("stored an ETag of %d bytes, Last-Modified %q", len(f.ETag), f.LastModified)
+	}
+}
+
 func TestTextsAreBounded(t *testing.T) {
 	long := errors.New(strings.Repeat("ö", 5000))
 	f := observe(failing(4), nil, nil, fmt.Errorf("%w", long)).Feed

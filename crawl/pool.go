@@ -25,6 +25,7 @@ type pool struct {
 	s       *session
 	cats    []*category
 	queue   *queue
+	late    []*task // to be started last
 	leases  *leases
 	parsing chan struct{} // as many as there are cores
 	jobs    chan job      // for the workers
@@ -71,7 +72,11 @@ func (p *pool) run(ctx context.Context, tasks, rest []*task) error {
 		p.results <- &finished{task: t, what: deferred}
 	}
 	for _, t := range tasks {
-		p.queue.add(t)
+		if t.Throttled {
+			p.late = append(p.late, t)
+		} else {
+			p.queue.add(t)
+		}
 	}
 	err := p.dispatch(ctx)
 	close(p.jobs)
@@ -87,6 +92,7 @@ func (p *pool) dispatch(ctx context.Context) error {
 	tick := time.NewTicker(claimWait)
 	defer tick.Stop()
 	for waited := false; ctx.Err() == nil; {
+		p.addLate()
 		p.deferQuiet()
 		if err := p.start(ctx, waited); err != nil {
 			p.stop(err)
@@ -108,10 +114,26 @@ func (p *pool) dispatch(ctx context.Context) error {
 		p.endedAlready()
 	}
 	p.drain()
-	for _, t := range p.queue.drop(func(*task) bool { return true }) {
+	for _, t := range append(p.late, p.queue.drop(func(*task) bool { return true })...) {
 		p.results <- &finished{task: t, what: notStarted}
 	}
 	return nil
+}
+
+// addLate adds the feeds that asked for quiet last time when all others have started: should they do so again, it silences no
+// neighbour of their domain.
+func (p *pool) addLate() {
+	if p.queue.waiting > 0 {
+		return
+	}
+	for _, t := range p.late {
+		if p.quiet.has(t.registrable()) {
+			p.results <- &finished{task: t, what: deferred}
+		} else {
+			p.queue.add(t)
+		}
+	}
+	p.late = nil
 }
 
 // grow lets more workers be busy if those that there are wait for the network.
@@ -250,8 +272,10 @@ type finished struct {
 	result store.Result
 	data   []byte // the result as its snapshot line carries it
 	weight int64  // of the result in the room
-	event  event
-	reqs   int
-	whole  string // why the document was parsed whole; "" if it was not, or nothing was known before
-	at     time.Time
+	// abandoned: its document is still being read, for it hangs
+	abandoned bool
+	event     event
+	reqs      int
+	whole     string // why the document was parsed whole; "" if it was not, or nothing was known before
+	at        time.Time
 }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"crawl/crawl/feed"
 )
@@ -25,6 +27,48 @@ func read(ctx context.Context, d feed.Document, asked string) (*feed.Feed, error
 		}
 	}
 	return f, err
+}
+
+const (
+	// readPatience is when a document is given up although its reader, who has 20 s, has not said so: it hangs.
+	readPatience = 30 * time.Second
+	// stopPatience is how long the end of a run waits for a document that is being read.
+	stopPatience = 2 * time.Second
+)
+
+// reading is what came of one document. One that was abandoned is still being read: its body must be left alone.
+type reading struct {
+	doc       *feed.Feed
+	err       error
+	abandoned bool
+}
+
+// readWithin reads a document, but waits no longer for it than it may take, whatever it does to its reader. cut is the end of the
+// run; err is nil then.
+func readWithin(cut context.Context, read func(context.Context) (*feed.Feed, error)) reading {
+	done := make(chan reading, 1)
+	go func() {
+		doc, err := read(context.WithoutCancel(cut))
+		done <- reading{doc: doc, err: err}
+	}()
+	patience := time.NewTimer(readPatience)
+	defer patience.Stop()
+	ended := cut.Done()
+	for {
+		select {
+		case r := <-done:
+			return r
+		case <-ended:
+			ended = nil
+			patience.Reset(stopPatience)
+		case <-patience.C:
+			if cut.Err() != nil {
+				return reading{abandoned: true}
+			}
+			text := fmt.Sprintf("reading it took longer than %s", readPatience)
+			return reading{err: &feed.Error{Kind: feed.KindParse, Text: text}, abandoned: true}
+		}
+	}
 }
 
 // leastSecret is how long a part of an address must be to be taken for a secret, in bytes.

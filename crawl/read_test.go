@@ -2,8 +2,11 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"crawl/crawl/feed"
 )
@@ -23,4 +26,30 @@ func TestMessagesDoNotRepeatAddresses(t *testing.T) {
 	if got := conceal("No such feed at /feed", "https://h.example/feed"); got != "No such feed at /feed" {
 		t.Errorf("a short path is taken for a secret: %s", got)
 	}
+}
+
+// A reader that hangs costs its own feed its patience, and the end of a run only a moment.
+func TestAReaderThatHangsIsAbandoned(t *testing.T) {
+	hang := func(context.Context) (*feed.Feed, error) {
+		time.Sleep(time.Hour)
+		return nil, nil
+	}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		r := readWithin(t.Context(), hang)
+		if e := (*feed.Error)(nil); !r.abandoned || !errors.As(r.err, &e) || e.Kind != feed.KindParse || time.Since(began) != readPatience {
+			t.Errorf("after %v: %+v", time.Since(began), r)
+		}
+		cut, end := context.WithCancel(t.Context())
+		began = time.Now()
+		time.AfterFunc(time.Second, end)
+		if r := readWithin(cut, hang); !r.abandoned || r.err != nil || time.Since(began) != time.Second+stopPatience {
+			t.Errorf("after %v: %+v", time.Since(began), r)
+		}
+		quick := readWithin(t.Context(), func(context.Context) (*feed.Feed, error) { return &feed.Feed{Count: 1}, nil })
+		if quick.abandoned || quick.err != nil || quick.doc.Count != 1 {
+			t.Errorf("%+v", quick)
+		}
+		time.Sleep(2 * time.Hour)
+	})
 }

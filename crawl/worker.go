@@ -76,7 +76,11 @@ func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
 		return nil
 	}
 	resp, err := p.s.client.Get(ctx, req)
-	defer resp.Release()
+	defer func() {
+		if !f.abandoned {
+			resp.Release()
+		}
+	}()
 	f.at = p.s.cfg.Now()
 	switch {
 	case hush:
@@ -108,12 +112,16 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 		} else if resp.Status != http.StatusNotModified {
 			p.parsing <- struct{}{}
 			defer func() { <-p.parsing }()
-			p.read(ctx, o)
+			f.abandoned = p.read(ctx, o)
 		}
 		f.reqs = resp.Requests
 		p.recall(ctx, o)
 	} else if fe := (*fetch.Error)(nil); errors.As(err, &fe) {
 		f.reqs = fe.Requests
+	}
+	if f.abandoned && o.err == nil {
+		f.what = cut
+		return
 	}
 	if o.doc != nil && o.doc.Whole {
 		f.whole = o.doc.Why
@@ -163,19 +171,22 @@ func (s *session) request(c *store.Claim) fetch.Request {
 }
 
 // read reads a body; the caller sees to it that no more do so at once than there are cores. The same body as last time is not parsed.
-func (p *pool) read(ctx context.Context, o *observation) {
+// It tells whether the reading was abandoned.
+func (p *pool) read(ctx context.Context, o *observation) (abandoned bool) {
 	d := feed.Document{Body: o.resp.Body, ContentType: o.resp.ContentType, URL: o.resp.URL, Rule: o.claim.KeyRule}
 	if o.resp.Truncated == "" {
 		o.body = feed.BodyHash(d)
 		if o.claim.BodyHash != 0 && o.body == o.claim.BodyHash {
-			return
+			return false
 		}
 	}
 	d.Memory = p.memory(ctx, o.claim)
-	o.doc, o.err = read(context.WithoutCancel(ctx), d, o.claim.URL)
-	if cut := o.resp.Truncated; cut != "" && (o.err != nil || o.doc.Count == 0) {
+	r := readWithin(ctx, func(ctx context.Context) (*feed.Feed, error) { return read(ctx, d, o.claim.URL) })
+	o.doc, o.err = r.doc, r.err
+	if cut := o.resp.Truncated; cut != "" && (o.err != nil || o.doc != nil && o.doc.Count == 0) {
 		o.doc, o.err = nil, &feed.Error{Kind: feed.Kind(o.resp.TruncatedKind), Text: "the document did not arrive whole: " + cut}
 	}
+	return r.abandoned
 }
 
 // recall finds the order that a ranked feed still has when it sends no whole new document.
