@@ -16,7 +16,7 @@ func HalfCheck(ctx context.Context, cfg Config, o HalfCheckOptions) (Summary, er
 		return s.sum, nil
 	}
 	s.options.Deadline = o.Deadline
-	return s.finish(s.halfCheck(ctx))
+	return s.finish(ctx, s.halfCheck(ctx))
 }
 
 func (s *session) halfCheck(ctx context.Context) error {

@@ -1,6 +1,9 @@
 package crawl
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // outageDomains is how many domains must have been silent, in a run that had no answer at all, for the silence to be ours
 // however the run was told to count.
@@ -69,7 +72,9 @@ func (r *row[T]) add(e event, x T) {
 
 // silence tells whether a run that had no answer at all was silent on enough domains to mean something.
 func (r *row[T]) silence() bool {
-	return !r.answered && len(r.domains)+len(r.weak) >= outageDomains
+	all := maps.Clone(r.domains)
+	maps.Copy(all, r.weak)
+	return !r.answered && len(all) >= outageDomains
 }
 
 // long tells whether the row is longer than the limit, and has lasted long enough to mean something.

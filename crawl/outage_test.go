@@ -52,6 +52,9 @@ func TestOutageRule(t *testing.T) {
 	}{
 		{"three surprises then an answer", []event{silent("a", 0, 1), silent("b", 0, 1), silent("c", 0, 1), answerAt("d", 2)}, false, 4},
 		{"four surprises on four domains", []event{silent("a", 0, late), silent("b", 0, late), silent("c", 0, late), silent("d", 0, late)}, true, 0},
+		{"three surprises on three domains", []event{silent("a", 0, late), silent("b", 0, late), silent("c", 0, late), answerAt("e", late+1)}, false, 4},
+		{"two domains, silent and refused", []event{
+			silent("a", 0, late), silent("b", 0, late), changed(silent("a", 0, 1), weak), changed(silent("b", 0, 1), weak)}, false, 4},
 		{"four quick surprises before the first answer", []event{silent("a", 0, 1), silent("b", 0, 1), silent("c", 0, 1), silent("d", 0, 1), answerAt("e", 2)}, false, 5},
 		{"four without a route, at once", []event{
 			changed(silent("a", 0, 0.01), local), changed(silent("b", 0, 0.01), local), changed(silent("c", 0, 0.01), local), changed(silent("d", 0, 0.01), local), answerAt("e", 2)}, true, 0},

@@ -3,8 +3,10 @@ package crawl
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"crawl/crawl/fetch"
 	"crawl/state"
 	"crawl/store"
 )
@@ -24,6 +26,9 @@ func Plan(ctx context.Context, cfg Config, o RunOptions) ([]Planned, error) {
 	}
 	defer db.Close()
 	s := &session{cfg: cfg, kind: kindRun, start: cfg.Now(), hour: cfg.hour(), options: o, dir: dir, store: db}
+	if flag, err := dir.LookFlag(); err == nil && flag != nil && flag.Hour.Equal(s.hour) {
+		s.forced = flag.Forced
+	}
 	if o.Force {
 		s.forced = s.start
 	}
@@ -40,17 +45,29 @@ func Plan(ctx context.Context, cfg Config, o RunOptions) ([]Planned, error) {
 		return nil, err
 	}
 	out := make([]Planned, len(feeds))
-	left := o.MaxFeeds
 	for i, f := range feeds {
 		_, categoryDone := done[f.CategoryID]
 		out[i] = s.plan(f, categoryDone, deferred[f.ID])
-		if out[i].Fetch && o.MaxFeeds > 0 {
-			if left--; left < 0 {
-				out[i].Fetch, out[i].Reason = false, fmt.Sprintf("beyond --max-feeds %d: first in the next hour", o.MaxFeeds)
-			}
+	}
+	capPlan(out, o.MaxFeeds)
+	return out, nil
+}
+
+// capPlan leaves to the next hour what a cap leaves to it: hosts take turns, the longest waiting first.
+func capPlan(plan []Planned, n int) {
+	var tasks []*task
+	for i := range plan {
+		if f := &plan[i].Feed; plan[i].Fetch {
+			tasks = append(tasks, &task{
+				Candidate: store.Candidate{ID: f.ID, LastAttemptAt: f.LastAttemptAt}, host: fetch.Host(f.URL), order: i,
+			})
 		}
 	}
-	return out, nil
+	slices.SortStableFunc(tasks, func(a, b *task) int { return a.LastAttemptAt.Compare(b.LastAttemptAt) })
+	_, rest := chooseTurns(tasks, n)
+	for _, t := range rest {
+		plan[t.order].Fetch, plan[t.order].Reason = false, fmt.Sprintf("beyond --max-feeds %d: first in the next hour", n)
+	}
 }
 
 func (s *session) plannedFeeds(ctx context.Context) ([]store.Feed, error) {

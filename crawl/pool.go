@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"crawl/state"
@@ -175,14 +176,29 @@ func (p *pool) start(ctx context.Context, waited bool) error {
 		if n == 0 || n < claimBatch && p.busy > p.workers/2 && !waited {
 			return nil
 		}
-		if err := p.claim(ctx, p.queue.take(n)); err != nil {
-			return err
+		for _, tasks := range alike(p.queue.take(n)) {
+			if err := p.claim(ctx, tasks); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// claim leases tasks and starts those that were got. Another process was first with the others, or a person stopped them.
+// alike parts tasks by the condition under which they may be claimed: of a category that is extended only what is due at once.
+func alike(tasks []*task) [][]*task {
+	var extended, usual []*task
+	for _, t := range tasks {
+		if t.cat.base != nil {
+			extended = append(extended, t)
+		} else {
+			usual = append(usual, t)
+		}
+	}
+	return slices.DeleteFunc([][]*task{extended, usual}, func(part []*task) bool { return len(part) == 0 })
+}
+
+// claim leases tasks that are alike and starts those that were got. Another process was first with the others, or a person stopped them.
 func (p *pool) claim(ctx context.Context, tasks []*task) error {
 	ids := make([]int64, len(tasks))
 	for i, t := range tasks {

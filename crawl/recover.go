@@ -97,7 +97,7 @@ func (s *session) replay(ctx context.Context, info state.Info) error {
 		}
 		weight += weigh(&e.Result)
 		if entries = append(entries, e); len(entries) == mergeChunk || weight >= mergeWeight {
-			if err := s.mergeOld(ctx, entries, nil); err != nil {
+			if err := s.mergeOld(ctx, info, entries, nil); err != nil {
 				return err
 			}
 			clear(entries)
@@ -109,7 +109,7 @@ func (s *session) replay(ctx context.Context, info state.Info) error {
 		closed = []store.Snapshot{{Host: s.dir.ID, Category: info.Category, Hour: info.Closing.Hour, ID: info.Closing.ID}}
 	}
 	if len(entries) > 0 || len(closed) > 0 {
-		if err := s.mergeOld(ctx, entries, closed); err != nil {
+		if err := s.mergeOld(ctx, info, entries, closed); err != nil {
 			return err
 		}
 	}
@@ -119,8 +119,8 @@ func (s *session) replay(ctx context.Context, info state.Info) error {
 	return nil
 }
 
-func (s *session) mergeOld(ctx context.Context, entries []store.Entry, closed []store.Snapshot) error {
-	m, err := s.store.Merge(ctx, 0, entries, closed, s.cfg.Now())
+func (s *session) mergeOld(ctx context.Context, info state.Info, entries []store.Entry, closed []store.Snapshot) error {
+	m, err := s.store.Merge(ctx, info.Run, entries, closed, s.cfg.Now())
 	if err != nil {
 		return fmt.Errorf("merge an earlier snapshot: %w", err)
 	}
@@ -128,7 +128,8 @@ func (s *session) mergeOld(ctx context.Context, entries []store.Entry, closed []
 	s.sum.Items.Updated += m.Updated
 	s.recovered += m.Applied
 	s.logFailed(m)
-	return nil
+	s.beat.step("recover", s.recovered, 0, s.cfg.Now())
+	return s.lock.Note(s.holder())
 }
 
 func (s *session) logFailed(m store.Merged) {

@@ -33,13 +33,18 @@ func Run(ctx context.Context, cfg Config, o RunOptions) (Summary, error) {
 	}
 	s.options = o
 	err = s.hourly(ctx)
-	return s.finish(err)
+	return s.finish(ctx, err)
 }
 
 // finish lets go and rounds off the summary.
-func (s *session) finish(err error) (Summary, error) {
-	if errors.Is(err, store.ErrBusy) && s.dir.Killed() { // it ended the wait for another program's lock
-		s.sum.Outcome, s.sum.Reason, err = judgeEnd(errKilled)
+func (s *session) finish(ctx context.Context, err error) (Summary, error) {
+	if errors.Is(err, store.ErrBusy) { // what ended the wait for another program's lock says more
+		switch {
+		case s.dir.Killed():
+			s.sum.Outcome, s.sum.Reason, err = judgeEnd(errKilled)
+		case ctx.Err() != nil:
+			s.sum.Outcome, s.sum.Reason, err = judgeEnd(errSignal)
+		}
 	}
 	err = errors.Join(err, s.end())
 	s.sum.Seconds = s.cfg.Now().Sub(s.start).Seconds()

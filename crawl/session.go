@@ -107,7 +107,13 @@ func (s *session) open(ctx context.Context) error {
 	if err := s.checkPresent(seen); err != nil {
 		return err
 	}
+	if err := s.noteAs(kindMigration); err != nil { // which is never taken over
+		return err
+	}
 	if s.store, err = openDatabase(ctx, s.cfg, s.dir, store.Options{Migrate: true, Stop: s.dir.Killed}); err != nil {
+		return err
+	}
+	if err := s.noteAs(s.kind); err != nil {
 		return err
 	}
 	renewed, err := s.store.RenewEpoch(ctx, seen)
@@ -123,6 +129,13 @@ func (s *session) open(ctx context.Context) error {
 		return s.keepSeq(ctx)
 	}
 	return nil
+}
+
+// noteAs writes into the lock file what is being done.
+func (s *session) noteAs(kind string) error {
+	h := s.holder()
+	h.Kind = kind
+	return s.lock.Note(h)
 }
 
 // checkPresent refuses to make a new database where there was one: it may be on a disk that is not there just now.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"crawl/store"
 )
@@ -98,13 +99,37 @@ func (s *session) stepFailed(ctx context.Context, st step, cause error) error {
 	})
 }
 
+// keepBeating tells the lock file of progress while a step runs: each has a time limit of its own and needs no other's judgement.
+func (s *session) keepBeating(name string) (still func()) {
+	ctx, still := context.WithCancel(context.Background())
+	go func() {
+		tick := time.NewTicker(beatEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			done, total, _, _ := s.beat.read()
+			s.beat.step(name, done, total, s.cfg.Now())
+			if err := s.lock.Note(s.holder()); err != nil {
+				s.cfg.Log.Warn("the lock file cannot be written", slog.Any("error", err))
+			}
+		}
+	}()
+	return still
+}
+
 func (s *session) step(ctx context.Context, st step) error {
 	seq, err := s.store.StepSeq(context.WithoutCancel(ctx), s.dir.ID, st.name)
 	if err != nil {
 		return err
 	}
 	s.cfg.point("step-before-" + st.name)
+	still := s.keepBeating(st.name)
 	seq, err = st.run(ctx, seq)
+	still()
 	if err != nil {
 		return fmt.Errorf("%w: %w", errStepFailed, err)
 	}

@@ -53,7 +53,7 @@ func BenchmarkScanner(b *testing.B) {
 	b.SetBytes(int64(len(doc)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, odd, err := cut(doc, typeRSS, nil); odd != "" || err != nil {
+		if _, odd, err := cut(context.Background(), doc, typeRSS, nil); odd != "" || err != nil {
 			b.Fatal(odd, err)
 		}
 	}

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"bytes"
+	"context"
 	"strings"
 )
 
@@ -43,11 +44,12 @@ type scanner struct {
 	texts    [2]int  // how many summaries and contents the present item has had
 	encoded  bool    // the prefix "content" has its usual meaning
 	stack    []frame // the open elements; stack[0] stands for the document
+	pulse    pulse
 }
 
 // cut scans the document whose root element begins at b[0]. What k knows is not read again.
-func cut(b []byte, format string, k *known) (*layout, string, *Error) {
-	s := scanner{b: b, format: format, known: k, itemName: "item", stack: make([]frame, 1, 32)}
+func cut(ctx context.Context, b []byte, format string, k *known) (*layout, string, *Error) {
+	s := scanner{b: b, format: format, known: k, itemName: "item", stack: make([]frame, 1, 32), pulse: pulse{ctx: ctx}}
 	if format == typeAtom {
 		s.itemName = "entry"
 	}
@@ -58,6 +60,10 @@ func cut(b []byte, format string, k *known) (*layout, string, *Error) {
 func (s *scanner) scan() {
 	b, i := s.b, 0
 	for s.odd == "" && s.err == nil {
+		if s.pulse.stopped() {
+			s.err = errTime
+			return
+		}
 		start := i
 		for i < len(b) && isSpace(b[i]) {
 			i++

@@ -1,12 +1,15 @@
 package feed
 
-import "bytes"
+import (
+	"bytes"
+	"context"
+)
 
 // cutJSON is cut for a JSON Feed whose object begins at b[0]: head gets the members beside items, save those that begin
 // with an underscore, which are extensions that nothing here reads (JSON Feed 1.1, "Extensions"). Where the text breaks
 // off, what was complete before stays. What k knows is not read again.
-func cutJSON(b []byte, k *known) (*layout, string, *Error) {
-	s := jsonScanner{b: b, known: k}
+func cutJSON(ctx context.Context, b []byte, k *known) (*layout, string, *Error) {
+	s := jsonScanner{b: b, known: k, pulse: pulse{ctx: ctx}}
 	end := s.object()
 	if s.err == nil && s.odd == "" && end < 0 {
 		s.odd = "it ends before its last brace"
@@ -22,6 +25,7 @@ type jsonScanner struct {
 	err      *Error
 	elements int
 	known    *known // nil: nothing is
+	pulse    pulse
 }
 
 // object reads the members of the feed; -1 if it does not come to the closing brace.
@@ -104,7 +108,7 @@ func (s *jsonScanner) item(i int) (end int) {
 
 // longStrings gives the long texts of the item from i to end, unless it has a member twice.
 func longStrings(b []byte, i, end int) (texts []text) {
-	s := jsonScanner{b: b}
+	s := jsonScanner{b: b, pulse: pulse{ctx: context.Background()}} // the item was counted
 	seen := map[string]bool{}
 	for i = s.space(i + 1); i < end; i = s.space(i + 1) {
 		keyEnd := stringEnd(b, i)
@@ -201,6 +205,8 @@ func (s *jsonScanner) value(i int) int {
 func (s *jsonScanner) count() {
 	if s.elements++; s.elements > maxElements {
 		s.err = fail(KindTooLarge, "more than %d values", maxElements)
+	} else if s.pulse.stopped() {
+		s.err = errTime
 	}
 }
 

@@ -26,6 +26,7 @@ func Discover(page []byte, pageURL string) []Candidate {
 	z := nethtml.NewTokenizer(bytes.NewReader(text))
 	z.SetMaxBuf(64 << 10)
 	base := pageURL
+	var links resolver
 	var found []Candidate
 	for len(found) < maxCandidates {
 		switch z.Next() {
@@ -37,7 +38,7 @@ func Discover(page []byte, pageURL string) []Candidate {
 			case name == "base" && base == pageURL && attrs["href"] != "":
 				base = joinBase(pageURL, attrs["href"])
 			case name == "link" && namesFeed(attrs):
-				c := Candidate{resolve(base, attrs["href"]), plainText(clean(attrs["title"]), plain, 300), attrs["type"]}
+				c := Candidate{links.resolve(base, attrs["href"]), plainText(clean(attrs["title"]), plain, 300), attrs["type"]}
 				if c.URL != "" && !listed(found, c.URL) {
 					found = append(found, c)
 				}

@@ -11,7 +11,7 @@ import (
 // source is what gofeed read, before anything is made of it.
 type source struct {
 	title, link, image, language string
-	authors                      []string
+	authors                      []string      // of the items that name none
 	interval                     time.Duration // of sy:updatePeriod and updateFrequency
 	skipHours, skipDays          []string
 	entries                      []entry
@@ -36,7 +36,9 @@ type entry struct {
 	updated    []string
 	categories []string
 	enclosures []Enclosure
-	base       string // what its links are relative to, if it is not what the item's other addresses are
+	enclosed   map[string]bool // their addresses
+	spare      bool            // there were more than are kept
+	base       string          // what its links are relative to, if it is not what the item's other addresses are
 }
 
 // deadlineReader ends the input when the context does.
@@ -55,14 +57,17 @@ func (r *deadlineReader) Read(p []byte) (int, error) {
 // enclose adds an attached file, each address once.
 func (e *entry) enclose(address, kind, length string) {
 	address = trimBlanks(address)
-	if address == "" || len(e.enclosures) >= maxDetails {
+	if address == "" || e.enclosed[address] {
 		return
 	}
-	for i := range e.enclosures {
-		if e.enclosures[i].URL == address {
-			return
-		}
+	if len(e.enclosures) >= maxDetails {
+		e.spare = true
+		return
 	}
+	if e.enclosed == nil {
+		e.enclosed = map[string]bool{}
+	}
+	e.enclosed[address] = true
 	n, _ := strconv.ParseInt(strings.TrimSpace(length), 10, 64)
 	e.enclosures = append(e.enclosures, Enclosure{URL: address, Type: kind, Length: max(n, 0)})
 }

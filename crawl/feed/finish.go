@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -71,14 +72,20 @@ func (r *reader) stored(i int, m *remembered) bool {
 func (r *reader) feedFields(next *memory) {
 	if src := r.src; src != nil {
 		next.title = plainText(src.title, guess, maxTitle)
-		next.site = resolve(r.siteBase, src.link)
-		next.image = resolve(first(r.channelBase, r.siteBase), src.image)
+		next.site = r.links.resolve(r.siteBase, src.link)
+		next.image = r.links.resolve(first(r.channelBase, r.siteBase), src.image)
 		next.language = plainText(src.language, plain, maxName)
 		next.interval = src.interval
 		next.hours, next.days = skipHours(src.skipHours), skipDays(src.skipDays)
 	} else if r.mem != nil {
 		next.title, next.site, next.image, next.language = r.mem.title, r.mem.site, r.mem.image, r.mem.language
 		next.interval, next.hours, next.days = r.mem.interval, r.mem.hours, r.mem.days
+	}
+	if r.links.full() {
+		r.warn("relative addresses were left out, for they would become too long in all")
+	}
+	if r.spare {
+		r.warn(fmt.Sprintf("an item has more than %d enclosures or categories, the rest was left out", maxDetails))
 	}
 	r.describe(next)
 }

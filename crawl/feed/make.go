@@ -11,6 +11,8 @@ import (
 // prepareItems finds what the items of a document have in common: the address that links are relative to. That is
 // xml:base, else for RSS the channel's link, else the document's own address.
 func (r *reader) prepareItems() {
+	r.links, r.spare = resolver{}, false
+	r.author = author(r.src.authors)
 	r.siteBase = r.d.URL
 	if r.format == typeJSON {
 		return
@@ -32,9 +34,10 @@ func (r *reader) tagBase(base string, tag span) string {
 }
 
 func xmlBase(base string, tag []byte) string {
+	found := false // a second one is an error, and would be work
 	eachAttribute(tag, func(name, value []byte) {
-		if string(name) == "xml:base" {
-			base = joinBase(base, unescape(value))
+		if string(name) == "xml:base" && !found {
+			base, found = joinBase(base, unescape(value)), true
 		}
 	})
 	return base
@@ -50,24 +53,28 @@ func (r *reader) item(i int, e *entry) *Item {
 		Author:      author(e.authors),
 		Summary:     r.restore(clean(e.summary)),
 		Content:     r.restore(clean(e.content)),
-		CommentsURL: resolve(base, e.comments),
-		ImageURL:    resolve(base, e.image),
+		CommentsURL: r.links.resolve(base, e.comments),
+		ImageURL:    r.links.resolve(base, e.image),
 		Language:    plainText(clean(e.language), plain, maxName),
 		Duration:    duration(e.duration),
 		PublishedAt: firstDate(e.published),
 		UpdatedAt:   firstDate(e.updated),
-		Categories:  categories(e.categories),
+		Categories:  r.categories(e.categories),
 	}
+	if len(e.authors) == 0 {
+		it.Author = r.author
+	}
+	r.spare = r.spare || e.spare
 	linkBase := base
 	if e.base != "" {
 		linkBase = e.base
 	}
-	it.URL = absolute(linkBase, e.link)
+	it.URL = r.links.absolute(linkBase, e.link)
 	if it.URL == "" && e.link == "" && e.idIsLink && isHTTP(it.GUID) {
-		it.URL = resolve(base, it.GUID)
+		it.URL = r.links.resolve(base, it.GUID)
 	}
 	for _, enc := range e.enclosures {
-		if enc.URL = absolute(base, enc.URL); enc.URL != "" {
+		if enc.URL = r.links.absolute(base, enc.URL); enc.URL != "" {
 			enc.Type = plainText(clean(enc.Type), plain, maxName)
 			it.Enclosures = append(it.Enclosures, enc)
 		}
@@ -243,7 +250,7 @@ func firstDate(list []string) time.Time {
 // author joins the names. RSS wants an address with the name in parentheses: then it is the name.
 func author(names []string) string {
 	var out []string
-	for _, n := range names {
+	for _, n := range names[:min(len(names), maxNames)] {
 		if _, inner, ok := strings.Cut(n, "<name>"); ok { // as in Atom
 			n, _, _ = strings.Cut(inner, "<")
 		}
@@ -251,19 +258,27 @@ func author(names []string) string {
 		if address, rest, ok := strings.Cut(n, " ("); ok && strings.Contains(address, "@") && strings.HasSuffix(rest, ")") {
 			n = strings.TrimSuffix(rest, ")")
 		}
-		if n != "" && len(out) < maxDetails {
+		if n != "" {
 			out = append(out, n)
 		}
 	}
 	return clip(strings.Join(out, ", "), maxAuthor)
 }
 
-func categories(list []string) []string {
+// categories makes each name plain text and gives it once.
+func (r *reader) categories(list []string) []string {
 	var out []string
+	seen := make(map[string]bool, min(len(list), maxDetails))
 	for _, c := range list {
-		if c = plainText(clean(c), guess, maxName); c != "" && len(out) < maxDetails && !contains(out, c) {
-			out = append(out, c)
+		if c = plainText(clean(c), guess, maxName); c == "" || seen[c] {
+			continue
 		}
+		if len(out) == maxDetails {
+			r.spare = true
+			break
+		}
+		seen[c] = true
+		out = append(out, c)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 )
@@ -13,8 +14,11 @@ type mender struct {
 	format   string
 	out      []byte
 	open     []openElement
+	opened   map[string]int // how many of a name, in lower case, are open
 	ends     map[string]int // where the next of each closing mark stands: see find
-	finished bool           // the document has its root's end tag
+	quotes   []uint64       // a bit for each byte: a quote that tagEnd has looked at
+	pulse    pulse
+	finished bool // the document has its root's end tag
 	cutOff   bool
 	channel  bool // a channel was closed
 }
@@ -25,9 +29,11 @@ type openElement struct {
 	level level
 }
 
-// mend gives a well-formed document; cutOff says that the end of the original is missing.
-func mend(b []byte, format string) (out []byte, cutOff bool) {
-	m := mender{b: b, format: format, out: make([]byte, 0, len(b)+len(b)/16+64), ends: map[string]int{}}
+// mend gives a well-formed document; cutOff says that the end of the original is missing. It stops early when ctx ends.
+func mend(ctx context.Context, b []byte, format string) (out []byte, cutOff bool) {
+	m := mender{b: b, format: format, pulse: pulse{ctx: ctx}}
+	m.out = make([]byte, 0, len(b)+len(b)/16+64)
+	m.ends, m.opened = map[string]int{}, map[string]int{}
 	m.finished = lastEnd(b, elementName(b, 0)) >= 0
 	m.run()
 	return m.out, m.cutOff
@@ -43,7 +49,7 @@ func lastEnd(b, name []byte) int {
 }
 
 func (m *mender) run() {
-	for i := 0; i < len(m.b); {
+	for i := 0; i < len(m.b) && !m.pulse.stopped(); {
 		k := bytes.IndexByte(m.b[i:], '<')
 		if k < 0 {
 			break
@@ -68,7 +74,7 @@ func (m *mender) end() {
 	m.cutOff = !m.finished && (n < len(m.open) || n > 1 || !m.channel || m.format != typeRSS)
 	if n < len(m.open) {
 		m.out = m.out[:m.open[n].at]
-		m.open = m.open[:n]
+		m.open = m.open[:n] // opened is not asked any more
 	}
 	m.closeTo(0)
 }
@@ -85,10 +91,17 @@ func (m *mender) text(b []byte) {
 	m.out = append(m.out, b...)
 }
 
+// maxMarks is how many different marks are looked for: those of the syntax, and end tags of elements in which a CDATA
+// section has no end. Each can cost a pass over the document.
+const maxMarks = 32
+
 // find gives the index behind the next mark from i on, -1 if there is none. Each byte is searched once for each mark, so
 // that a thousand comments without an end cost no more than one.
 func (m *mender) find(i int, mark string) int {
 	at, known := m.ends[mark]
+	if !known && len(m.ends) >= maxMarks {
+		return -1
+	}
 	if !known || at >= 0 && at < i+len(mark) {
 		at = after(m.b, i, mark)
 		m.ends[mark] = at
@@ -147,9 +160,11 @@ func (m *mender) cdata(i int) int {
 		to = len(m.b)
 	}
 	if itemEnd := m.find(i+9, "</"+m.itemName()+">"); end < 0 || itemEnd > 0 && itemEnd < end {
-		if k := bytes.Index(m.b[i:to], []byte("</"+m.open[len(m.open)-1].name)); k > 0 {
-			m.out = append(append(m.out, m.b[i:i+k]...), "]]>"...)
-			return i + k
+		mark := "</" + m.open[len(m.open)-1].name
+		if at := m.find(i+9, mark); at > 0 && at <= to {
+			at -= len(mark)
+			m.out = append(append(m.out, m.b[i:at]...), "]]>"...)
+			return at
 		}
 	}
 	if end > 0 {
@@ -187,7 +202,7 @@ func (m *mender) endTag(i int) int {
 		end++
 	}
 	name := safeName(m.b[start:nameEnd])
-	for k := len(m.open) - 1; k >= 0; k-- {
+	for k := len(m.open) - 1; k >= 0 && m.opened[strings.ToLower(name)] > 0; k-- {
 		if strings.EqualFold(m.open[k].name, name) {
 			m.closeTo(k)
 			return end
@@ -203,6 +218,7 @@ func (m *mender) endTag(i int) int {
 func (m *mender) closeTo(k int) {
 	for n := len(m.open) - 1; n >= k; n-- {
 		m.channel = m.channel || n == 1 && m.open[n].level == container
+		m.opened[strings.ToLower(m.open[n].name)]--
 		m.out = append(append(append(m.out, "</"...), m.open[n].name...), '>')
 	}
 	m.open = m.open[:k]
@@ -210,11 +226,11 @@ func (m *mender) closeTo(k int) {
 
 // startTag rewrites a start tag: attributes quoted, names made safe.
 func (m *mender) startTag(i int) int {
-	length := lenientTagEnd(m.b[i:])
-	if length < 0 {
+	end := m.tagEnd(i)
+	if end < 0 {
 		return -1
 	}
-	end, tag := i+length, m.b[i:i+length]
+	tag := m.b[i:end]
 	e := openElement{name: safeName(elementName(tag, 0))}
 	e.level = m.levelOf(e.name)
 	if n := len(m.open); n > 1 && m.open[n-2].level == item && textFields[plainName(m.open[n-1].name)] && fields[plainName(e.name)] {
@@ -235,6 +251,7 @@ func (m *mender) startTag(i int) int {
 	}
 	m.out = append(m.out, '>')
 	m.open = append(m.open, e)
+	m.opened[strings.ToLower(e.name)]++
 	return end
 }
 
@@ -302,9 +319,11 @@ var (
 	}
 )
 
-// lenientTagEnd finds the end of a start tag: the first '>' outside quotes. -1 if another tag begins first.
-func lenientTagEnd(b []byte) int {
-	for i := 1; i < len(b); i++ {
+// tagEnd finds the end of the start tag at i: behind the first '>' outside quotes. -1 if another tag begins first. A quote
+// that was looked at before belongs to a tag that had no end, so neither has this one.
+func (m *mender) tagEnd(i int) int {
+	b := m.b
+	for i++; i < len(b); i++ {
 		switch b[i] {
 		case '>':
 			return i + 1
@@ -314,6 +333,13 @@ func lenientTagEnd(b []byte) int {
 			if b[i-1] != '=' && !isSpace(b[i-1]) {
 				continue
 			}
+			if m.quotes == nil {
+				m.quotes = make([]uint64, len(b)/64+1)
+			}
+			if m.quotes[i/64]>>(i%64)&1 == 1 {
+				return -1
+			}
+			m.quotes[i/64] |= 1 << (i % 64)
 			if k := bytes.IndexByte(b[i+1:], b[i]); k >= 0 && believable(b[i+1:i+1+k], b[i+k+1:]) {
 				i += k + 1
 			}

@@ -176,12 +176,12 @@ func fromAtom(f *atom.Feed) *source {
 	}
 	src.entries = make([]entry, len(f.Entries))
 	for i, it := range f.Entries {
-		fromAtomEntry(&src.entries[i], it, src.authors)
+		fromAtomEntry(&src.entries[i], it)
 	}
 	return src
 }
 
-func fromAtomEntry(e *entry, it *atom.Entry, feedAuthors []string) {
+func fromAtomEntry(e *entry, it *atom.Entry) {
 	dc := it.Extensions["dc"]
 	e.id, e.title, e.summary = it.ID, it.Title, it.Summary
 	e.link = alternate(it.Links)
@@ -197,9 +197,6 @@ func fromAtomEntry(e *entry, it *atom.Entry, feedAuthors []string) {
 	}
 	if len(e.authors) == 0 && it.Source != nil {
 		e.authors = persons(it.Source.Authors)
-	}
-	if len(e.authors) == 0 {
-		e.authors = feedAuthors
 	}
 	e.published = dates(it.Published, value(dc, "date"), value(it.Extensions["dcterms"], "issued"))
 	e.updated = dates(it.Updated, value(it.Extensions["dcterms"], "modified"))
@@ -254,13 +251,13 @@ func fromJSON(f *json.Feed) *source {
 	src.entries = make([]entry, len(f.Items))
 	for i, it := range f.Items {
 		if it != nil {
-			fromJSONItem(&src.entries[i], it, src.authors)
+			fromJSONItem(&src.entries[i], it)
 		}
 	}
 	return src
 }
 
-func fromJSONItem(e *entry, it *json.Item, feedAuthors []string) {
+func fromJSONItem(e *entry, it *json.Item) {
 	e.id, e.title, e.titleMode, e.summary = it.ID, it.Title, plain, it.Summary
 	e.idIsLink = true
 	e.link = first(it.URL, it.ExternalURL)
@@ -269,9 +266,7 @@ func fromJSONItem(e *entry, it *json.Item, feedAuthors []string) {
 	e.language = it.Language
 	e.published, e.updated = dates(it.DatePublished), dates(it.DateModified)
 	e.categories = it.Tags
-	if e.authors = jsonAuthors(it.Author, it.Authors); len(e.authors) == 0 {
-		e.authors = feedAuthors
-	}
+	e.authors = jsonAuthors(it.Author, it.Authors)
 	if it.Attachments == nil {
 		return
 	}

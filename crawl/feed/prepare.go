@@ -2,6 +2,7 @@ package feed
 
 import (
 	"bytes"
+	"context"
 	"slices"
 )
 
@@ -9,6 +10,9 @@ import (
 func (r *reader) prepare() error {
 	text, ascii, warning := decode(r.d.Body, r.d.ContentType)
 	r.warn(warning)
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
 	text, changed := scrub(text, ascii)
 	if err := r.begin(text); err != nil {
 		return err
@@ -22,10 +26,10 @@ func (r *reader) prepare() error {
 	if err := r.fixRoot(); err != nil {
 		return err
 	}
-	lay, odd, err := cut(r.b, r.format, nil)
+	lay, odd, err := cut(r.ctx, r.b, r.format, nil)
 	if err == nil && odd != "" {
 		r.repair(lay, odd)
-		lay, odd, err = cut(r.b, r.format, nil)
+		lay, odd, err = cut(r.ctx, r.b, r.format, nil)
 	}
 	switch {
 	case err != nil:
@@ -67,7 +71,7 @@ func (r *reader) repair(lay *layout, odd string) {
 		// A channel that was closed has all its items, but for those of RDF, which stand behind it.
 		r.feed.Partial = end < 0 && (r.format != typeRSS || lay.body.end == 0)
 	} else {
-		r.b, r.feed.Partial = mend(r.b, r.format)
+		r.b, r.feed.Partial = mend(r.ctx, r.b, r.format)
 	}
 	if r.feed.Partial {
 		r.warn("the document is cut off")
@@ -77,7 +81,7 @@ func (r *reader) repair(lay *layout, odd string) {
 }
 
 func (r *reader) cutJSON() error {
-	lay, odd, err := cutJSON(r.b, nil)
+	lay, odd, err := cutJSON(r.ctx, r.b, nil)
 	if err != nil {
 		return err
 	}

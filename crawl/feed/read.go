@@ -20,6 +20,9 @@ type reader struct {
 	plain  bool     // b is a part of the body as it came
 	src    *source
 	items  []*Item // what was read, for each item of the document; nil: known, or not readable
+	links  resolver
+	author string // of the items that name none
+	spare  bool   // something beyond maxDetails was left out
 
 	siteBase, rootBase, channelBase string // what links are relative to
 }
@@ -29,14 +32,32 @@ const readTime = 20 * time.Second
 
 var errTime = &Error{KindParse, "the feed took longer than " + readTime.String() + " to read"}
 
-// Read reads a document. The error is an *Error (or ctx's). A feed without items is a success.
-func Read(ctx context.Context, d Document) (*Feed, error) {
+// pulse looks now and then whether a context has ended, for loops over the pieces of a document.
+type pulse struct {
+	ctx   context.Context
+	count uint
+}
+
+// stopped reports whether the context has ended; it looks at the first call and each thousandth.
+func (p *pulse) stopped() bool {
+	p.count++
+	return p.count%1024 == 1 && p.ctx.Err() != nil
+}
+
+// Read reads a document. The error is an *Error (or ctx's). A feed without items is a success. A panic, which only a fault
+// of this program or of a parser could cause, is an *Error too, so that one document cannot end a run.
+func Read(ctx context.Context, d Document) (f *Feed, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			f, err = nil, fail(KindParse, "reading the feed panicked: %v", p)
+		}
+	}()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, readTime, errTime)
 	defer cancel()
-	f, err := read(limited, d)
+	f, err = read(limited, d)
 	if ctxErr := ctx.Err(); err != nil && ctxErr != nil {
 		return nil, ctxErr
 	}
@@ -79,6 +100,9 @@ func (r *reader) readWhole() error {
 		r.src = src
 		r.prepareItems()
 		for k, i := range r.lay.order(every) {
+			if r.ctx.Err() != nil {
+				return context.Cause(r.ctx)
+			}
 			r.items[i] = r.item(i, &src.entries[k])
 		}
 	} else if err := r.salvage(err); err != nil {
@@ -90,7 +114,13 @@ func (r *reader) readWhole() error {
 			all = append(all, *it)
 		}
 	}
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
 	r.finish(needed(r.d.Rule, r.format, all))
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
 	return nil
 }
 

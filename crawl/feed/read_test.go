@@ -222,11 +222,11 @@ func TestLinks(t *testing.T) {
 		{"vbscript:x", ""}, {"file:///etc/passwd", ""}, {"view-source:javascript:x", ""}, {"http:", ""}, {"http://", ""}, {"http:///x", ""}, {"https://:80/", ""}, {"", ""},
 		{"tag:h,2026:1", "tag:h,2026:1"}, {"magnet:?xt=urn:x", "magnet:?xt=urn:x"}, {"http://h/" + strings.Repeat("x", maxURL), ""},
 	} {
-		if got := absolute(base, c.ref); got != c.want {
+		if got := new(resolver).absolute(base, c.ref); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.ref, got, c.want)
 		}
 	}
-	if got := resolve(base, "magnet:?xt=urn:x"); got != "" {
+	if got := new(resolver).resolve(base, "magnet:?xt=urn:x"); got != "" {
 		t.Errorf("an image at %q", got)
 	}
 	f := readText(t, atomOf(`<entry xml:base="javascript:alert(1)//"><id>1</id><title>x</title><link href="y"/></entry>`))

@@ -14,6 +14,7 @@ type known struct {
 	next    int   // the one that should come next, for most keep their order
 	numbers []int // for each item of the document its number in mem.items, -1
 	byHash  map[uint64]int
+	hashing int // bytes that may yet be hashed in vain: a big item that is gone would be looked for at each small one
 }
 
 // glance looks for the items that memory knows in the body as it came, without a look at its characters: those of known
@@ -24,12 +25,12 @@ func (r *reader) glance(m *memory) bool {
 	if m == nil || !m.plain || m.rule != r.d.Rule || byShape(r.d.Body) != nil || r.begin(body) != nil {
 		return false
 	}
-	k := &known{mem: m}
+	k := &known{mem: m, hashing: 4 * len(body)}
 	odd, err := "", (*Error)(nil)
 	if r.format == typeJSON {
-		r.lay, odd, err = cutJSON(r.b, k)
+		r.lay, odd, err = cutJSON(r.ctx, r.b, k)
 	} else {
-		r.lay, odd, err = cut(r.b, r.format, k)
+		r.lay, odd, err = cut(r.ctx, r.b, r.format, k)
 	}
 	if odd != "" || err != nil || r.headHash() != m.head || !r.cleanOutside(k, body) || r.format == typeJSON && !isJSONFeed(r.b, r.lay) {
 		return false
@@ -128,11 +129,16 @@ func hashItem(b []byte, inChannel bool) uint64 {
 // match gives the item that b begins with if it is the next or next but one of those that are known, else nil.
 func (k *known) match(b []byte, inChannel bool) *remembered {
 	for n := k.next; n < min(k.next+2, len(k.mem.items)); n++ {
-		if it := &k.mem.items[n]; it.known && it.size <= len(b) && hashItem(b[:it.size], inChannel) == it.hash {
+		it := &k.mem.items[n]
+		if !it.known || it.size > len(b) || it.size > k.hashing {
+			continue
+		}
+		if hashItem(b[:it.size], inChannel) == it.hash {
 			k.next = n + 1
 			k.numbers = append(k.numbers, n)
 			return it
 		}
+		k.hashing -= it.size
 	}
 	return nil
 }
@@ -222,6 +228,9 @@ func (r *reader) parseNew(fresh int) bool {
 		}
 	}
 	for n, i := range r.lay.order(isNew) {
+		if r.ctx.Err() != nil {
+			return false
+		}
 		r.items[i] = r.item(i, &src.entries[n])
 		base := r.items[i].key(ruleID)
 		if bases[base] {

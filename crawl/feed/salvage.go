@@ -48,6 +48,9 @@ func (s *salvager) read(from, to int) {
 	src, err := parse(r.ctx, r.format, s.build(wanted))
 	if err == nil && len(src.entries) == len(numbers) {
 		for k, i := range numbers {
+			if r.ctx.Err() != nil {
+				return
+			}
 			r.items[i] = r.item(i, &src.entries[k])
 		}
 		return

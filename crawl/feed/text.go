@@ -16,7 +16,8 @@ const (
 	maxName     = 512 // a category, a language, a media type
 	maxGUID     = 8 << 10
 	maxURL      = 8 << 10
-	maxDetails  = 100 // categories or enclosures of one item
+	maxDetails  = 1000 // categories or enclosures of one item
+	maxNames    = 100  // authors of one item
 	maxWarnings = 20
 )
 

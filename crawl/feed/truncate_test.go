@@ -56,14 +56,14 @@ func itemEnds(t *testing.T, d Document) []int {
 	end := map[string]string{typeRSS: "</item>", typeRDF: "</item>", typeAtom: "</entry>", typeJSON: "}"}[format]
 	var ends []int
 	if format == typeJSON {
-		lay, _, _ := cutJSON(d.Body, nil)
+		lay, _, _ := cutJSON(context.Background(), d.Body, nil)
 		for _, it := range lay.items {
 			ends = append(ends, it.end)
 		}
 		return ends
 	}
 	_, start, _ := findRoot(d.Body)
-	lay, odd, err := cut(d.Body[start:], format, nil)
+	lay, odd, err := cut(context.Background(), d.Body[start:], format, nil)
 	if odd != "" || err != nil {
 		t.Fatal(odd, err)
 	}
