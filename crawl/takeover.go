@@ -23,12 +23,9 @@ const lockWait = 10 * time.Second
 // acquire takes the run lock, from a holder that has been overtaken or that stalls if need be. A nil lock without error means
 // that another process rightly works: it is returned.
 func (s *session) acquire(ctx context.Context) (*state.Lock, *state.Holder, error) {
-	lock, holder, err := s.tryLock()
-	if err != nil || lock != nil {
-		return lock, nil, err
-	}
-	if holder.Kind == kindMigration {
-		return s.waitForLock(ctx, holder, migrationWait)
+	lock, holder, err := s.waitForLock(ctx, migrationWait, func(h *state.Holder) bool { return h.Kind == kindMigration })
+	if err != nil || lock != nil || holder.Kind == kindMigration {
+		return lock, holder, err
 	}
 	why := s.overtaken(holder)
 	if why == "" {
@@ -39,7 +36,7 @@ func (s *session) acquire(ctx context.Context) (*state.Lock, *state.Holder, erro
 	if err != nil && !errors.Is(err, state.ErrStranger) {
 		return nil, nil, fmt.Errorf("end the process %d, which holds the lock of %s: %w", holder.PID, s.dir.Path, err)
 	}
-	lock, holder, err = s.waitForLock(ctx, holder, lockWait)
+	lock, holder, err = s.waitForLock(ctx, lockWait, func(*state.Holder) bool { return true })
 	if err == nil && lock == nil {
 		err = fmt.Errorf("the lock of %s is still held (process %d)", s.dir.Path, holder.PID)
 	}
@@ -69,20 +66,21 @@ func (s *session) tryLock() (*state.Lock, *state.Holder, error) {
 	return lock, nil, err
 }
 
-// waitForLock tries until the lock is free or the wait is over; then it gives the last holder.
-func (s *session) waitForLock(ctx context.Context, last *state.Holder, wait time.Duration) (*state.Lock, *state.Holder, error) {
+// waitForLock tries until the lock is free, its holder is not worth waiting for, or the wait is over; then it gives the last holder.
+func (s *session) waitForLock(ctx context.Context, wait time.Duration, worth func(*state.Holder) bool) (*state.Lock, *state.Holder, error) {
 	deadline := time.Now().Add(wait)
-	for time.Now().Before(deadline) {
+	for {
 		lock, holder, err := s.tryLock()
 		if err != nil || lock != nil {
 			return lock, nil, err
 		}
-		last = holder
+		if !worth(holder) || time.Now().After(deadline) {
+			return nil, holder, nil
+		}
 		select {
 		case <-ctx.Done():
-			return nil, last, context.Cause(ctx)
-		case <-time.After(50 * time.Millisecond):
+			return nil, holder, context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	return nil, last, nil
 }

@@ -53,7 +53,7 @@ func (r *resolver) absolute(base, ref string) string {
 	if strings.ContainsAny(ref, "\t\r\n") {
 		ref = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(ref)
 	}
-	if isHTTP(ref) && !hasHost(ref) {
+	if isHTTP(ref) && !hasHost(ref) || strings.HasPrefix(ref, "//") && !hasHost("http:"+ref) {
 		return ""
 	}
 	if ref = escapeUnsafe(ref); len(ref) > maxURL {

@@ -202,7 +202,8 @@ func (m *mender) endTag(i int) int {
 		end++
 	}
 	name := safeName(m.b[start:nameEnd])
-	for k := len(m.open) - 1; k >= 0 && m.opened[strings.ToLower(name)] > 0; k-- {
+	isOpen := m.opened[strings.ToLower(name)] > 0
+	for k := len(m.open) - 1; isOpen && k >= 0; k-- {
 		if strings.EqualFold(m.open[k].name, name) {
 			m.closeTo(k)
 			return end

@@ -5,7 +5,8 @@ CREATE TABLE meta (
 	epoch INTEGER NOT NULL
 ) STRICT;
 
-INSERT INTO meta (one, epoch) VALUES (1, 1);
+-- A random number, so that two databases are never taken for one.
+INSERT INTO meta (one, epoch) VALUES (1, 1 + abs(random() % 1000000000));
 
 CREATE TABLE categories (
 	id     INTEGER PRIMARY KEY AUTOINCREMENT,
