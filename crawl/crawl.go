@@ -1,5 +1,10 @@
-// Package crawl is one run: which feeds, in what order, and what each outcome means. The vocabulary (cron hour, category,
-// snapshot, lease, breaker, surprise, outage) is that of README.md.
+// Package crawl is one run: which feeds, in what order, and what each outcome means.
+//
+// A cron hour is the 60 minutes that begin at the start minute. A category is the unit of skipping and resuming; its snapshot is
+// the file that holds what its feeds said in one cron hour. A lease is the right of one run to fetch one feed. The breaker stops a
+// feed after five failures in a row; only a person resumes it. A surprise is a failure without an answer of a feed that was fine;
+// too many in a row are an outage: our own network is down, and nothing counts against the feeds. Rules such as T8 or R4 are
+// those of crawl/fetch/README.md.
 package crawl
 
 import (

@@ -1,5 +1,5 @@
 // Package fetch is one polite, safe HTTP GET. It knows nothing of feeds or databases; what an answer means for a feed is
-// decided by its caller.
+// decided by its caller. Rules are named by their number in README.md beside this file.
 //
 // A GET is a chain of hops (redirects followed), each hop one request; an answer is a whole HTTP response whatever its
 // status; validators are the ETag and Last-Modified that make a GET conditional; a coding is a Content-Encoding.
