@@ -1,6 +1,9 @@
 package cmd
 
 import (
+	"database/sql"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -26,4 +29,40 @@ func TestExtendingACategoryTakesNothingFromOthers(t *testing.T) {
 	w.silent(halfAt(1), "half-check")
 	eachOnce(t, s.cut(), s.feeds[3:])
 	w.converged(halfAt(1).Add(time.Minute))
+}
+
+// What belongs to the whole hour is not done by a run of one category; and snapshots of another life of the database are set aside.
+func TestARunOfOneCategoryIsNotTheHours(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.add("One", 2)
+	s.add("Two", 2)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run", "--category", "One")
+	if steps := w.steps(); len(steps) != 0 {
+		t.Errorf("steps after a run of one category: %v", steps)
+	}
+	w.silent(halfAt(0), "half-check")
+	eachOnce(t, s.cut(), s.feeds)
+	if steps := w.steps(); len(steps) != 1 {
+		t.Errorf("steps after the hour: %v", steps)
+	}
+	w.change("UPDATE meta SET epoch = epoch + 1")
+	if e := w.run(halfAt(0).Add(time.Minute), "half-check").want(0); strings.Count(e.stderr, "another database") != 2 {
+		t.Errorf("snapshots of another database are taken for this one's: %s", e)
+	}
+}
+
+// change writes to the database, as another program might.
+func (w *world) change(statement string) {
+	w.t.Helper()
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(w.dir, "crawl.db")+"?_busy_timeout=10000")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(statement); err != nil {
+		w.t.Fatal(err)
+	}
 }

@@ -129,7 +129,7 @@ func (c *collector) take(f *finished) error {
 
 // settleHeld counts what was held back, unless its cause was our own and the feed has worked before.
 func (c *collector) settleHeld(f *finished) error {
-	if f.event.local && f.event.worked {
+	if f.event.oursAfterAll() {
 		return c.leaveOut(f)
 	}
 	return c.accept(f)

@@ -31,6 +31,10 @@ type event struct {
 	read     bool // read well, or unchanged
 }
 
+// oursAfterAll tells whether a failure that was held back counts against nobody though the network is up: its cause was certainly our
+// own, and the feed has worked before.
+func (e event) oursAfterAll() bool { return e.local && e.worked }
+
 // verdict is what the outage rule makes of one fetch.
 type verdict int
 

@@ -102,7 +102,7 @@ func TestOutageRule(t *testing.T) {
 // play gives events to the rule as the collector does and counts the outcomes that stand.
 func play(o *outage[event], events []event) (down bool, counts int) {
 	settle := func(e event) {
-		if !(e.local && e.worked) {
+		if !e.oursAfterAll() {
 			counts++
 		}
 	}

@@ -24,7 +24,7 @@ const lockWait = 10 * time.Second
 // that another process rightly works: it is returned.
 func (s *session) acquire(ctx context.Context) (*state.Lock, *state.Holder, error) {
 	lock, holder, err := s.waitForLock(ctx, migrationWait, func(h *state.Holder) bool { return h.Kind == kindMigration })
-	if err != nil || lock != nil || holder.Kind == kindMigration {
+	if err != nil || lock != nil {
 		return lock, holder, err
 	}
 	why := s.overtaken(holder)
@@ -47,7 +47,7 @@ func (s *session) acquire(ctx context.Context) (*state.Lock, *state.Holder, erro
 func (s *session) overtaken(h *state.Holder) string {
 	now := s.cfg.Now()
 	switch {
-	case h.Hour.IsZero(): // it has only just begun
+	case h.Hour.IsZero(), h.Kind == kindMigration: // it has only just begun, or must not be disturbed
 		return ""
 	case h.Hour.Before(s.hour):
 		return "its hour is over"

@@ -94,8 +94,8 @@ var bombs = []bomb{
 	{"a million tags that begin in each other's quotes", func() string {
 		return "<rss><channel><item><a b=\"" + strings.Repeat("<a\" b=\"", 1_000_000) + "</rss>"
 	}, ""},
-	{"2 million end tags below 250 open elements", func() string {
-		return rssOf("<item>" + strings.Repeat("<abcdefgh>", 250) + strings.Repeat("</abcdefgx>", 1_000_000) + "</item>")
+	{"250,000 end tags below 250 open elements", func() string {
+		return rssOf("<item>" + strings.Repeat("<"+strings.Repeat("a", 60)+">", 250) + strings.Repeat("</"+strings.Repeat("a", 59)+"b>", 250_000) + "</item>")
 	}, ""},
 	{"80,000 enclosures relative to 8 KB", func() string {
 		return rssOf("<link>http://h/" + strings.Repeat("x", 8000) + "/</link>" +
@@ -105,9 +105,9 @@ var bombs = []bomb{
 		return rssOf("<link>http://h/" + strings.Repeat("x", 8000) + "</link>" +
 			strings.Repeat("<item>"+numbered(100, "<enclosure url='%d'/>")+"</item>", 800))
 	}, ""},
-	{"80,000 enclosures relative to an 8 KB base, from its root", func() string {
-		return rssOf("<link>http://h/" + strings.Repeat("x", 8000) + "/</link>" +
-			strings.Repeat("<item>"+numbered(100, "<enclosure url='/%d'/>")+"</item>", 800))
+	{"240,000 enclosures relative to the root of an 8 KB base", func() string {
+		return rssOf("<link>http://h/" + strings.Repeat("%2F", 2600) + "/</link>" +
+			strings.Repeat("<item>"+numbered(100, "<enclosure url='/%d'/>")+"</item>", 1600))
 	}, ""},
 	{"100,000 enclosures of one item", func() string {
 		return rssOf("<item>" + numbered(100_000, "<enclosure url='http://h/%d'/>") + "</item>")
@@ -116,6 +116,10 @@ var bombs = []bomb{
 		return rssOf("<link>http://h/" + strings.Repeat("x", 8000) + "/</link>" +
 			strings.Repeat("<item"+strings.Repeat(" xml:base='a'", 50)+"><link>1</link></item>", 4_000))
 	}, ""},
+	{"5,000 items that the parser does not see", func() string {
+		return "<rss xmlns:r='http://purl.org/rss/1.0/'><channel>" + strings.Repeat("<a/>", 20_000) +
+			strings.Repeat("<r:item xmlns:r='u'><title>x</title></r:item>", 5000) + "</channel></rss>"
+	}, "no item can be read"},
 	{"20,000 items and 100,000 authors of the feed", func() string {
 		return atomOf(strings.Repeat("<author><name>&lt;b>x</name></author>", 100_000) + strings.Repeat("<entry><title>x</title></entry>", 20_000))
 	}, ""},

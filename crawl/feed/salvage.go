@@ -35,7 +35,13 @@ type salvager struct {
 	r     *reader
 	build func(keep func(i int) bool) []byte
 	lost  []bool
+	work  int // bytes given to the parser, and items looked at to choose them
 }
+
+// salvageWork bounds the work of a salvager: what stands beside the items is parsed again with each part of them, so that
+// a small document whose items are all unreadable would cost minutes. It is enough for some sixty lost items of a usual
+// feed; what is not reached is lost.
+func salvageWork(size int) int { return 4<<20 + 4*size }
 
 // read reads the items from one number up to another, halving where that fails.
 func (s *salvager) read(from, to int) {
@@ -45,7 +51,15 @@ func (s *salvager) read(from, to int) {
 	if len(numbers) == 0 || r.ctx.Err() != nil {
 		return
 	}
-	src, err := parse(r.ctx, r.format, s.build(wanted))
+	if s.work > salvageWork(len(r.b)) {
+		for _, i := range numbers {
+			s.lost[i] = true
+		}
+		return
+	}
+	doc := s.build(wanted)
+	s.work += len(doc) + len(s.lost)
+	src, err := parse(r.ctx, r.format, doc)
 	if err == nil && len(src.entries) == len(numbers) {
 		for k, i := range numbers {
 			if r.ctx.Err() != nil {
