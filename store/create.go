@@ -18,7 +18,7 @@ import (
 func (s *Store) prepareFile(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && exists(path):
+	case errors.Is(err, fs.ErrNotExist) && isLink(path):
 		return fmt.Errorf("it is a symbolic link, and where it leads there is nothing: %w", fs.ErrNotExist)
 	case errors.Is(err, fs.ErrNotExist) && !s.o.Migrate:
 		return fmt.Errorf("there is none yet: %w", ErrOutdated)
@@ -35,6 +35,12 @@ func (s *Store) prepareFile(ctx context.Context, path string) error {
 		sweep(path)
 	}
 	return s.inspect(ctx, path)
+}
+
+// isLink tells whether path is a symbolic link. A file that another process has made just now is none.
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // create makes a complete database beside path and then gives it its name: a crash leaves no half database, so an empty
