@@ -224,6 +224,11 @@ func TestDeadFeedsAndLateTimeoutsAreNoOutage(t *testing.T) {
 	}
 }
 
+// oneLine tells whether a text is a single line that holds another.
+func oneLine(text, part string) bool {
+	return strings.Count(text, "\n") == 1 && strings.Contains(text, part)
+}
+
 // A list of dead feeds alone is no outage: they are counted, and stopped.
 func TestDeadFeedsAloneAreCountedAndStopped(t *testing.T) {
 	t.Parallel()
@@ -241,7 +246,10 @@ func TestDeadFeedsAloneAreCountedAndStopped(t *testing.T) {
 	w.silent(runAt(0), "run")
 	w.run(runAt(0).Add(10*time.Minute), "remove", "--yes", alive.url).want(0)
 	for hour := 1; hour < 40; hour++ {
-		w.run(runAt(hour), "run").want(0)
+		e := w.run(runAt(hour), "run").want(0) // not a word, but that every feed fails, or that none is active
+		if e.stdout != "" || e.stderr != "" && !oneLine(e.stderr, "every active feed is failing") && !oneLine(e.stderr, "there is no active feed") {
+			t.Errorf("hour %d: %s", hour, e)
+		}
 	}
 	if e := w.run(runAt(40), "run").want(0); !strings.Contains(e.stderr, "there is no active feed") {
 		t.Errorf("nothing is said of a list without active feeds: %s", e)

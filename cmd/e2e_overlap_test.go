@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
@@ -49,7 +48,7 @@ func TestEightRunsOnAnEmptyDirectoryKnowNoLocks(t *testing.T) {
 		processes = append(processes, w.start(runAt(0), "run"))
 	}
 	for _, p := range processes {
-		if e := p.wait().want(0); e.stdout != "" || e.stderr != "" && (strings.Count(e.stderr, "\n") != 1 || !strings.Contains(e.stderr, "there is no active feed")) {
+		if e := p.wait().want(0); e.stdout != "" || e.stderr != "" && !oneLine(e.stderr, "there is no active feed") {
 			t.Errorf("%s", e)
 		}
 	}

@@ -102,7 +102,9 @@ func TestRunRefusesPrivateAddresses(t *testing.T) {
 	wide := newWorld(t, nil)
 	wide.follows(append(urls, good)...)
 	w := wide.opening(ip + "/32")
-	w.run(runAt(0), "run").want(0)
+	if e := w.run(runAt(0), "run").want(0); e.stdout != "" || !oneLine(e.stderr, "every active feed is failing") {
+		t.Errorf("%s", e)
+	}
 	for _, row := range w.query("SELECT url, last_error_kind, last_error FROM feeds WHERE last_error_kind IS NOT 'address'") {
 		t.Errorf("not refused for its address: %s; the targets are %q", row, targets)
 	}
