@@ -90,7 +90,6 @@ func (a *app) crawlConfig() crawl.Config {
 	return crawl.Config{
 		Dir:      a.dir,
 		DB:       a.db,
-		Version:  version(),
 		Settings: a.run,
 		Fetch:    f,
 		Log:      a.log,

@@ -19,7 +19,6 @@ import (
 type Config struct {
 	Dir      string // data directory
 	DB       string // path of the database; "" means the directory's own
-	Version  string
 	Settings Settings
 	Fetch    fetch.Options
 	Log      *slog.Logger
