@@ -121,6 +121,13 @@ func (f *siteFeed) retitle(place int, title string) {
 	f.version++
 }
 
+// rewrite gives an item, by its place in the document, another text.
+func (f *siteFeed) rewrite(place int, text string) {
+	f.items = append([]siteItem(nil), f.items...)
+	f.items[place].text = text
+	f.version++
+}
+
 // answer is one response, fixed when the request came in.
 type answer struct {
 	behave  behaviour

@@ -11,7 +11,10 @@ type current struct {
 	keyRule             int
 	consecutiveFailures int
 	failedHour          time.Time
-	changedAt           time.Time
+	etag                string
+	lastModified        string
+	validatorsURL       string
+	bodyHash            int64
 }
 
 func (t *tx) current(feed int64) (c current, err error) {
@@ -22,7 +25,10 @@ func (t *tx) current(feed int64) (c current, err error) {
 		       key_rule,
 		       consecutive_failures,
 		       failed_hour,
-		       last_changed_at
+		       etag,
+		       last_modified,
+		       validators_url,
+		       body_hash
 		FROM feeds
 		WHERE id = ?`,
 		func(r row) error {
@@ -34,7 +40,10 @@ func (t *tx) current(feed int64) (c current, err error) {
 				keyRule:             int(r.int(3)),
 				consecutiveFailures: int(r.int(4)),
 				failedHour:          r.time(5),
-				changedAt:           r.time(6),
+				etag:                r.text(6),
+				lastModified:        r.text(7),
+				validatorsURL:       r.text(8),
+				bodyHash:            r.int(9),
 			}
 			return nil
 		}, feed)
@@ -47,6 +56,9 @@ func (c current) takes(e *Entry) bool {
 }
 
 // apply merges one result, within a savepoint: items and their changes first, then positions, item hashes, and the feed's row.
+//
+// Where the brake held a text back, the feed keeps the validators and item hashes of its last document that is stored whole: the
+// next GET brings this text again, until it is stored or gone.
 func (m *merge) apply(t *tx, e *Entry) error {
 	c, err := t.current(e.FeedID)
 	if err != nil {
@@ -71,7 +83,9 @@ func (m *merge) apply(t *tx, e *Entry) error {
 			return err
 		}
 	}
-	if len(r.Document) > 0 {
+	if batch.held {
+		state.ETag, state.LastModified, state.ValidatorsURL, state.BodyHash = c.etag, c.lastModified, c.validatorsURL, c.bodyHash
+	} else if len(r.Document) > 0 {
 		if err := t.writeDocument(e.FeedID, r.Document); err != nil {
 			return err
 		}

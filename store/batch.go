@@ -13,6 +13,7 @@ type batch struct {
 	onlyNew        bool             // leave stored items as they are
 	ids            map[string]int64 // by key, of the items of this batch
 	added, updated int
+	held           bool // the brake held back a text: not all of the document is stored
 }
 
 // store adds items that are not stored, and updates those that differ. Reading the stored hashes of the keys first costs half

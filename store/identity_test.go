@@ -122,6 +122,38 @@ func TestBrake(t *testing.T) {
 	}
 }
 
+// Text that the brake holds back is not lost when its source settles: a feed whose document is not stored whole keeps the validators
+// and item hashes of the last one that is, so that this one comes again until the brake lets it through.
+func TestTextThatTheBrakeHeldBackArrives(t *testing.T) {
+	v := newVisitor(t)
+	const changes = brakeAfter + 5
+	for n := range changes + 48 {
+		n = min(n, changes) // then the source has settled
+		tag, body, hashes := fmt.Sprintf(`"%d"`, n), int64(1000+n), fmt.Sprint("items at ", n)
+		c := claimOne(t, v.s, v.now, v.id)
+		known, err := v.s.Document(context.Background(), v.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := notModified(c, v.now)
+		if c.ETag != tag && c.BodyHash != body && string(known) != hashes { // what the server, the pool and the reader look at
+			it := item(1, "title")
+			it.Content, it.Hash = fmt.Sprint("text ", n), int64(n)
+			e = success(c, v.now, it)
+			e.Result.Feed.ETag, e.Result.Document = tag, []byte(hashes)
+			e.Result.Feed.LastModified, e.Result.Feed.ValidatorsURL = "modified "+tag, c.URL
+		}
+		e.Result.Feed.BodyHash = body
+		merge1(t, v.s, v.now, e)
+		v.now = v.now.Add(time.Hour)
+		if n == changes-1 {
+			v.want("while it holds", "SELECT etag, last_modified, body_hash FROM feeds", fmt.Sprintf(`"%d"|modified "%[1]d"|%d`, brakeAfter, 1000+brakeAfter))
+			v.want("while it holds", "SELECT CAST(item_hashes AS TEXT) FROM documents", fmt.Sprint("items at ", brakeAfter))
+		}
+	}
+	v.want("the last text", "SELECT content, etag FROM contents, feeds", fmt.Sprintf(`text %d|"%[1]d"`, changes))
+}
+
 // A feed that changes its identity rule has its rows re-keyed in the same transaction: nothing is new.
 func TestRekey(t *testing.T) {
 	v := newVisitor(t)

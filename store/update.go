@@ -147,6 +147,7 @@ func (b *batch) change(it *Item, id int64, old *stored) error {
 	}
 	brake, ok := old.brake(it, ofItem == 0, b.now)
 	if !ok {
+		b.held = true
 		return nil
 	}
 	b.lastSeq++
