@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -34,14 +33,11 @@ func checkAddress(client *fetch.Client, typed string) (address, error) {
 	return address{clean, user, password}, err
 }
 
-// setCredentials keeps the user and password of a new address with the feed, apart from the URL.
-func setCredentials(ctx context.Context, a *app, s *store.Store, f store.Feed, to address) error {
-	if to.user == "" && to.password == "" {
-		return nil
+// keepCredentials puts the user and password of a new address, if it has any, into the feed's settings, apart from the URL.
+func (to address) keepCredentials(s *store.FeedSettings) {
+	if to.user != "" || to.password != "" {
+		s.User, s.Password = to.user, to.password
 	}
-	settings := f.Settings
-	settings.User, settings.Password = to.user, to.password
-	return s.EditFeed(ctx, f.ID, store.FeedEdit{Settings: &settings}, a.now())
 }
 
 // feedName names a feed in a message: by id and host, never by a URL that may hold a secret.

@@ -58,11 +58,12 @@ func runResume(ctx context.Context, a *app, refs []string, o resumeOptions) erro
 			return err
 		}
 		if o.url != "" {
-			if err := setCredentials(ctx, a, s, feeds[0], address); err != nil {
+			keep := func(f *store.FeedSettings) error { address.keepCredentials(f); return nil }
+			if err := s.EditFeed(ctx, feeds[0].ID, store.FeedEdit{URL: &address.url, Settings: keep}); err != nil {
 				return err
 			}
 		}
-		n, err := s.Resume(ctx, ids(feeds), address.url, a.now())
+		n, err := s.Resume(ctx, ids(feeds))
 		if err != nil {
 			return err
 		}

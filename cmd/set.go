@@ -75,12 +75,17 @@ func givenSetOptions(c *cobra.Command) setOptions {
 }
 
 func (o setOptions) empty() bool {
-	for _, p := range []*string{o.url, o.title, o.category, o.minInterval, o.user, o.userAgent, o.proxy, o.passwordFile} {
+	return o.url == nil && o.title == nil && o.category == nil && !o.settings()
+}
+
+// settings tells whether a flag for one of the feed's own settings was given.
+func (o setOptions) settings() bool {
+	for _, p := range []*string{o.minInterval, o.user, o.userAgent, o.proxy, o.passwordFile} {
 		if p != nil {
-			return false
+			return true
 		}
 	}
-	return len(o.header) == 0 && o.insecure == nil
+	return len(o.header) > 0 || o.insecure != nil
 }
 
 func runSet(ctx context.Context, a *app, ref string, o setOptions) error {
@@ -115,12 +120,10 @@ func runSet(ctx context.Context, a *app, ref string, o setOptions) error {
 		if err != nil {
 			return err
 		}
-		settings := feed.Settings
-		if err := o.apply(&settings, to, password); err != nil {
-			return err
+		if o.settings() || o.url != nil { // there may be a password in it
+			edit.Settings = func(s *store.FeedSettings) error { return o.apply(s, to, password) }
 		}
-		edit.Settings = &settings
-		return s.EditFeed(ctx, feed.ID, edit, a.now())
+		return s.EditFeed(ctx, feed.ID, edit)
 	})
 }
 
@@ -144,9 +147,7 @@ func (o setOptions) apply(s *store.FeedSettings, to address, password *string) e
 			s.MinInterval = d
 		}
 	}
-	if to.user != "" || to.password != "" {
-		s.User, s.Password = to.user, to.password
-	}
+	to.keepCredentials(s)
 	if o.user != nil {
 		s.User = *o.user
 		if s.User == "" {

@@ -2,36 +2,42 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
 )
 
-// FeedEdit changes what is not nil. A new URL raises lease_token, clears the validators and makes the feed due at once; a new
-// category makes it due at once. ErrExists if another feed has the URL.
+// FeedEdit changes what is not nil. A new URL raises lease_token, clears what was remembered of the old one and makes the feed due at
+// once; it stays stopped if it is. A new category makes it due at once. ErrExists if another feed has the URL.
 type FeedEdit struct {
 	URL, Title, Category *string
-	Settings             *FeedSettings
+	// Settings changes the settings that the feed has when it is called, once, within the transaction. Its error undoes the edit.
+	Settings func(*FeedSettings) error
 }
 
-// EditFeed changes a feed by hand. ErrNotFound if there is none with this id.
-func (s *Store) EditFeed(ctx context.Context, id int64, e FeedEdit, now time.Time) error {
-	err := s.update(ctx, func(t *tx) error {
-		n, err := t.one("SELECT count(*) FROM feeds WHERE id = ?", id)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return ErrNotFound
-		}
-		return t.editFeed(id, e)
-	})
+// EditFeed changes a feed by hand. ErrNotFound if there is none with this id; an error of FeedEdit.Settings as it is.
+func (s *Store) EditFeed(ctx context.Context, id int64, e FeedEdit) error {
+	err := s.update(ctx, func(t *tx) error { return t.editFeed(id, e) })
+	var refused *refusedError
+	if errors.As(err, &refused) {
+		return refused.error
+	}
 	if err != nil {
 		return fmt.Errorf("edit feed %d: %w", id, err)
 	}
 	return nil
 }
 
+// refusedError is an error of FeedEdit.Settings.
+type refusedError struct{ error }
+
 func (t *tx) editFeed(id int64, e FeedEdit) error {
+	n, err := t.one("SELECT count(*) FROM feeds WHERE id = ?", id)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return ErrNotFound
+	}
 	if e.URL != nil {
 		if err := t.moveFeed(id, *e.URL); err != nil {
 			return err
@@ -53,13 +59,25 @@ func (t *tx) editFeed(id int64, e FeedEdit) error {
 		}
 	}
 	if e.Settings != nil {
-		settings, err := settingsText(*e.Settings)
-		if err != nil {
-			return err
-		}
-		return t.run("UPDATE feeds SET settings = ? WHERE id = ?", text(settings), id)
+		return t.changeSettings(id, e.Settings)
 	}
 	return nil
+}
+
+func (t *tx) changeSettings(id int64, change func(*FeedSettings) error) error {
+	var f FeedSettings
+	err := t.query("SELECT settings FROM feeds WHERE id = ?", func(r row) error { return r.json(0, &f) }, id)
+	if err != nil {
+		return err
+	}
+	if err := change(&f); err != nil {
+		return &refusedError{err}
+	}
+	settings, err := settingsText(f)
+	if err != nil {
+		return err
+	}
+	return t.run("UPDATE feeds SET settings = ? WHERE id = ?", text(settings), id)
 }
 
 // moveFeed gives a feed another URL by hand: all that was remembered of the old one's answers is void, and so is a fetch under
@@ -89,6 +107,13 @@ func (t *tx) moveFeed(id int64, url string) error {
 		    redirect_url = NULL,
 		    redirect_seen = 0,
 		    redirect_since = NULL,
+		    consecutive_failures = 0,
+		    failed_hour = NULL,
+		    last_error = NULL,
+		    last_error_kind = NULL,
+		    last_error_at = NULL,
+		    last_warning = NULL,
+		    schedule = NULL,
 		    retry_after_until = NULL,
 		    next_fetch_at = NULL,
 		    lease_owner = NULL,

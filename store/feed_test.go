@@ -26,7 +26,7 @@ func TestAddFeeds(t *testing.T) {
 	}
 	want(t, "categories", dump(t, s, "SELECT name FROM categories ORDER BY id"), "News\nUncategorized")
 	url := "https://c.example/"
-	if err := s.EditFeed(ctx, 1, FeedEdit{URL: &url}, t0); err != nil {
+	if err := s.EditFeed(ctx, 1, FeedEdit{URL: &url}); err != nil {
 		t.Fatal(err)
 	}
 	added, err = s.AddFeeds(ctx, []NewFeed{{URL: "https://a.example/"}, {URL: url}}, t0) // a former and a present URL
@@ -89,7 +89,7 @@ func TestFindFeed(t *testing.T) {
 	s := newStore(t)
 	addFeeds(t, s, 3, "c")
 	url := "https://new.example/"
-	if err := s.EditFeed(ctx, 2, FeedEdit{URL: &url}, t0); err != nil {
+	if err := s.EditFeed(ctx, 2, FeedEdit{URL: &url}); err != nil {
 		t.Fatal(err)
 	}
 	for ref, id := range map[string]int64{"3": 3, "https://0.example/c/feed": 1, url: 2, "https://1.example/c/feed": 2} {
@@ -106,6 +106,14 @@ func TestFindFeed(t *testing.T) {
 	}
 }
 
+// become changes a feed's settings into others.
+func become(to FeedSettings) func(*FeedSettings) error {
+	return func(f *FeedSettings) error {
+		*f = to
+		return nil
+	}
+}
+
 func TestEditFeed(t *testing.T) {
 	ctx := context.Background()
 	s := newStore(t)
@@ -115,25 +123,25 @@ func TestEditFeed(t *testing.T) {
 	const state = `SELECT url, etag, lease_owner, lease_token, next_fetch_at, (SELECT count(*) FROM documents WHERE feed_id = id),
 		(SELECT count(*) FROM items), category_id, own_title, settings FROM feeds WHERE id = 1`
 	same := late.URL
-	if err := s.EditFeed(ctx, ids[0], FeedEdit{URL: &same}, t0); err != nil {
+	if err := s.EditFeed(ctx, ids[0], FeedEdit{URL: &same}); err != nil {
 		t.Error(err)
 	}
 	want(t, "same URL", dump(t, s, state), late.URL+`|"2026-11-30T10:30:00Z"|host/1|2|2026-11-30T11:25:00Z|1|1|1|<nil>|<nil>`)
 	taken := "https://1.example/c/feed"
-	if err := s.EditFeed(ctx, ids[0], FeedEdit{URL: &taken}, t0); !errors.Is(err, ErrExists) {
+	if err := s.EditFeed(ctx, ids[0], FeedEdit{URL: &taken}); !errors.Is(err, ErrExists) {
 		t.Errorf("got %v", err)
 	}
 	url, title, category, settings := "https://new.example/", "mine", "other", FeedSettings{Proxy: "http://p:1"}
-	if err := s.EditFeed(ctx, ids[0], FeedEdit{&url, &title, &category, &settings}, t0); err != nil {
+	if err := s.EditFeed(ctx, ids[0], FeedEdit{&url, &title, &category, become(settings)}); err != nil {
 		t.Error(err)
 	}
 	want(t, "everything", dump(t, s, state), `https://new.example/|<nil>|<nil>|3|<nil>|0|1|2|mine|{"proxy":"http://p:1"}`)
 	set(t, s, "next_fetch_at = '2026-11-30T11:25:00Z'")
-	if err := s.EditFeed(ctx, ids[0], FeedEdit{Category: &category, Title: new(string), Settings: &FeedSettings{}}, t0); err != nil {
+	if err := s.EditFeed(ctx, ids[0], FeedEdit{Category: &category, Title: new(string), Settings: become(FeedSettings{})}); err != nil {
 		t.Error(err)
 	}
 	want(t, "cleared", dump(t, s, state), `https://new.example/|<nil>|<nil>|3|2026-11-30T11:25:00Z|0|1|2|<nil>|<nil>`)
-	if err := s.EditFeed(ctx, 99, FeedEdit{}, t0); !errors.Is(err, ErrNotFound) {
+	if err := s.EditFeed(ctx, 99, FeedEdit{}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -155,7 +163,7 @@ func TestStopAndResume(t *testing.T) {
 stopped|enough|2026-11-30T10:30:00Z|4|2026-11-30T10:30:00Z|2026-11-30T11:25:00Z|2
 stopped|enough|2026-11-30T10:30:00Z|0|<nil>|<nil>|1
 active|<nil>|<nil>|0|<nil>|<nil>|0`)
-	if n, err := s.Resume(ctx, ids, "", t0); n != 2 || err != nil {
+	if n, err := s.Resume(ctx, ids); n != 2 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
 	want(t, "resumed", dump(t, s, state), `
@@ -165,16 +173,71 @@ active|<nil>|<nil>|0|<nil>|<nil>|0`)
 	if err := s.Stop(ctx, ids[:1], "gone", t0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Resume(ctx, ids[:1], "https://1.example/c/feed", t0); !errors.Is(err, ErrExists) {
+	url := "https://new.example/"
+	if err := s.EditFeed(ctx, ids[0], FeedEdit{URL: &url}); err != nil {
+		t.Error(err)
+	}
+	want(t, "another URL", dump(t, s, "SELECT url, status, stopped_reason, etag FROM feeds WHERE id = 1"), "https://new.example/|stopped|gone|<nil>")
+}
+
+// An edit that cannot be made leaves everything as it was, whichever part of it cannot.
+func TestEditIsWholeOrNothing(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t)
+	addFeeds(t, s, 2, "c")
+	const rows = "SELECT url, own_title, category_id, settings, lease_token FROM feeds"
+	before := dump(t, s, rows)
+	taken, free, title, category := "https://1.example/c/feed", "https://new.example/", "mine", "other"
+	if err := s.EditFeed(ctx, 1, FeedEdit{&taken, &title, &category, become(FeedSettings{User: "u"})}); !errors.Is(err, ErrExists) {
 		t.Errorf("got %v", err)
 	}
-	if n, err := s.Resume(ctx, ids[:1], "https://new.example/", t0); n != 1 || err != nil {
-		t.Errorf("%d %v", n, err)
+	no := errors.New("no")
+	if err := s.EditFeed(ctx, 1, FeedEdit{&free, &title, &category, func(*FeedSettings) error { return no }}); err != no {
+		t.Errorf("got %v", err)
 	}
-	want(t, "another URL", dump(t, s, "SELECT url, status, etag FROM feeds WHERE id = 1"), "https://new.example/|active|<nil>")
-	if _, err := s.Resume(ctx, ids, "https://x.example/", t0); err == nil {
-		t.Error("one URL for three feeds")
+	want(t, "rows", dump(t, s, rows), before)
+}
+
+// Two people set different settings of one feed at once: both stay, for each edit begins with what the other has left.
+func TestEditsAtOnce(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t)
+	addFeeds(t, s, 1, "c")
+	other := openStore(t, pathOf(t, s))
+	second := make(chan error)
+	err := s.EditFeed(ctx, 1, FeedEdit{Settings: func(f *FeedSettings) error {
+		go func() {
+			second <- other.EditFeed(ctx, 1, FeedEdit{Settings: func(f *FeedSettings) error { f.UserAgent = "b"; return nil }})
+		}()
+		time.Sleep(100 * time.Millisecond) // the other one waits by now
+		f.User = "a"
+		return nil
+	}})
+	if err := errors.Join(err, <-second); err != nil {
+		t.Fatal(err)
 	}
+	want(t, "settings", dump(t, s, "SELECT settings FROM feeds"), `{"user":"a","user_agent":"b"}`)
+}
+
+// A new address begins anew: a feed that had failed four times was stopped by the first hiccup of the right one.
+func TestAnotherURLForgetsTheFailuresOfTheOld(t *testing.T) {
+	const remembered = `SELECT etag, last_modified, validators_url, body_hash, interval_seconds, redirect_url, redirect_seen, redirect_since,
+		consecutive_failures, failed_hour, last_error, last_error_kind, last_error_at, last_warning, schedule, retry_after_until, next_fetch_at FROM feeds`
+	s := newStore(t)
+	id := addFeeds(t, s, 1, "c")[0]
+	added := dump(t, s, remembered)
+	e := success(claimOne(t, s, t0, id), t0)
+	e.Result.Outcome, e.Result.Feed = Failed, FeedState{
+		URL: e.URL, Status: "active", ConsecutiveFailures: 4, FailedHour: hour, LastError: "e", LastErrorKind: "dns", LastErrorAt: t0, LastWarning: "w",
+		ETag: "e", LastModified: "m", ValidatorsURL: "v", BodyHash: 1, Interval: time.Hour, RedirectURL: "r", RedirectSeen: 1, RedirectSince: t0,
+		Schedule: "s", RetryAfterUntil: t0, NextFetchAt: t0.Add(time.Hour),
+	}
+	merge1(t, s, t0, e)
+	url := "https://right.example/"
+	if err := s.EditFeed(context.Background(), id, FeedEdit{URL: &url}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "what is remembered", dump(t, s, remembered), added)
 }
 
 // Removing a feed removes all that belongs to it; each item's removal is a change, and its id is never used again.
@@ -188,7 +251,7 @@ func TestRemove(t *testing.T) {
 	claims := claimAt(t, s, t0, ids...)
 	merge1(t, s, t0, success(claims[0], t0, item(1, "one"), item(2, "two")), success(claims[1], t0, item(1, "one")))
 	url := "https://new.example/"
-	if err := s.EditFeed(ctx, 1, FeedEdit{URL: &url}, t0); err != nil {
+	if err := s.EditFeed(ctx, 1, FeedEdit{URL: &url}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Remove(ctx, ids[:1], t0); err != nil {

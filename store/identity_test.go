@@ -216,7 +216,7 @@ func TestLateResultOfAnotherRule(t *testing.T) {
 	// Where nothing was merged yet its items come in, and so does their rule.
 	other := newVisitor(t)
 	late = success(claimOne(t, other.s, other.now, other.id), other.now, item(1, "one"))
-	if err := other.s.EditFeed(context.Background(), other.id, FeedEdit{Title: new(string)}, t0); err != nil {
+	if err := other.s.EditFeed(context.Background(), other.id, FeedEdit{Title: new(string)}); err != nil {
 		t.Fatal(err)
 	}
 	claimOne(t, other.s, other.now.Add(time.Hour), other.id)

@@ -133,7 +133,7 @@ func TestClaimGivesBackWhatTheMergeWrote(t *testing.T) {
 	s := newStore(t)
 	ids := addFeeds(t, s, 2, "c")
 	settings := FeedSettings{MinInterval: time.Hour, User: "u", Password: "p", Header: map[string]string{"A": "b"}, Insecure: true}
-	if err := s.EditFeed(context.Background(), ids[0], FeedEdit{Settings: &settings}, t0); err != nil {
+	if err := s.EditFeed(context.Background(), ids[0], FeedEdit{Settings: become(settings)}); err != nil {
 		t.Fatal(err)
 	}
 	claims := claimAt(t, s, t0, ids[1], ids[0])

@@ -120,10 +120,10 @@ func TestFencing(t *testing.T) {
 			if err := s.Stop(ctx, []int64{id}, "enough", t0); err != nil {
 				return err
 			}
-			_, err := s.Resume(ctx, []int64{id}, "", t0)
+			_, err := s.Resume(ctx, []int64{id})
 			return err
 		}, 1},
-		{"another URL", func(s *Store, id int64) error { return s.EditFeed(ctx, id, FeedEdit{URL: &moved}, t0) }, 0},
+		{"another URL", func(s *Store, id int64) error { return s.EditFeed(ctx, id, FeedEdit{URL: &moved}) }, 0},
 		{"another URL, by SQL", func(s *Store, id int64) error {
 			return s.update(ctx, func(x *tx) error { return x.run("UPDATE feeds SET url = 'https://elsewhere.example/'") })
 		}, 0},

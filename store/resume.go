@@ -7,17 +7,9 @@ import (
 )
 
 // Resume ends "stopped" for the given feeds: active, failures 0, due at once, lease_token raised. Feeds that are not stopped
-// stay as they are. url, if not "", replaces the (single) feed's URL. It returns how many were stopped before.
-func (s *Store) Resume(ctx context.Context, ids []int64, url string, now time.Time) (stopped int, err error) {
-	if url != "" && len(ids) != 1 {
-		return 0, fmt.Errorf("resume %d feeds: a URL is for one feed", len(ids))
-	}
+// stay as they are. It returns how many were stopped before.
+func (s *Store) Resume(ctx context.Context, ids []int64) (stopped int, err error) {
 	err = s.update(ctx, func(t *tx) error {
-		if url != "" {
-			if err := t.moveFeed(ids[0], url); err != nil {
-				return err
-			}
-		}
 		n, err := t.exec(`
 			UPDATE feeds
 			SET status = 'active',
