@@ -29,7 +29,7 @@ func (s *Store) AddFeeds(ctx context.Context, feeds []NewFeed, now time.Time) (a
 		for _, f := range feeds {
 			a, err := t.addFeed(f, now)
 			if err != nil {
-				return fmt.Errorf("%s: %w", f.URL, err)
+				return err
 			}
 			added = append(added, a)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// States that callers branch on; wrapped with the path and what to do.
+// States that callers branch on; wrapped with what was being done, and with the path where it is the database that is at fault.
 var (
 	ErrNotOurs  = errors.New("not a crawl database")
 	ErrNewer    = errors.New("database is newer than this program")

@@ -83,6 +83,9 @@ func TestErrorsOfAnOpenDatabase(t *testing.T) {
 			if n := strings.Count(err.Error(), path); n != 1 {
 				t.Errorf("%s, %s: names the file %d times: %v", f.name, what, n, err)
 			}
+			if strings.Contains(err.Error(), "new.example") {
+				t.Errorf("%s, %s: shows a URL, in which there may be a secret", f.name, what)
+			}
 			if again := repeated(strings.Replace(err.Error(), path, "", 1)); again != "" {
 				t.Errorf("%s, %s: says %q again: %v", f.name, what, again, err)
 			}

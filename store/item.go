@@ -35,6 +35,7 @@ type ItemFilter struct {
 // item as it is now. With Category, removals of feeds that are gone themselves are left out, for they are in no category.
 func (s *Store) Items(ctx context.Context, f ItemFilter) iter.Seq2[ItemRow, error] {
 	return func(yield func(ItemRow, error) bool) {
+		stopped := false
 		err := s.view(ctx, func(t *tx) error {
 			query, args := f.query()
 			begun := false
@@ -44,7 +45,7 @@ func (s *Store) Items(ctx context.Context, f ItemFilter) iter.Seq2[ItemRow, erro
 				if err != nil {
 					return fmt.Errorf("item %d: %w", it.ID, err)
 				}
-				if !yield(it, nil) {
+				if stopped = !yield(it, nil); stopped {
 					return errStop
 				}
 				return nil
@@ -54,7 +55,7 @@ func (s *Store) Items(ctx context.Context, f ItemFilter) iter.Seq2[ItemRow, erro
 			}
 			return err
 		})
-		if err != nil {
+		if err != nil && !stopped {
 			yield(ItemRow{}, fmt.Errorf("read items: %w", err))
 		}
 	}

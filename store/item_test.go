@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 )
@@ -142,6 +143,28 @@ func TestItemsWhileWriting(t *testing.T) {
 		t.Errorf("%d items, then %v", n, last)
 	}
 	want(t, "items", dump(t, s, "SELECT count(*) FROM items"), "500")
+}
+
+// A consumer that has stopped gets no error after that either: the loop would panic.
+func TestItemsAfterTheConsumerStopped(t *testing.T) {
+	s := newStore(t)
+	id := addFeeds(t, s, 1, "c")[0]
+	merge1(t, s, t0, success(claimOne(t, s, t0, id), t0, item(1, "one"), item(2, "two")))
+	was, err := os.Stat(pathOf(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.frozen = &frozen{path: pathOf(t, s) + "-gone", was: was} // each reading ends with an error
+	rows := 0
+	for _, err := range s.Items(context.Background(), ItemFilter{}) {
+		if rows++; err != nil {
+			t.Error(err)
+		}
+		break
+	}
+	if rows != 1 {
+		t.Errorf("%d rows", rows)
+	}
 }
 
 // Whatever is cleaned away, a number that a reader may have seen is never given again.

@@ -60,7 +60,7 @@ type Result struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// FeedState is every column of a feed that an outcome may set. All are written (only if they differ).
+// FeedState is every column of a feed that an outcome may set. All are written, but for what is said below.
 type FeedState struct {
 	URL                 string        `json:"url"` // differs from the claim's: rewritten by a permanent redirect; the old one is kept as former
 	Title               string        `json:"title,omitempty"`
@@ -87,7 +87,7 @@ type FeedState struct {
 	RetryAfterUntil     time.Time     `json:"retry_after_until,omitzero"`
 	FetchedHour         time.Time     `json:"fetched_hour,omitzero"`
 	Interval            time.Duration `json:"interval,omitempty"`
-	KeyRule             int           `json:"key_rule,omitempty"` // differs from the row's: its items are re-keyed in this transaction
+	KeyRule             int           `json:"key_rule,omitempty"` // 0 leaves what is stored; differs from the row's: its items are re-keyed in this transaction
 	RedirectURL         string        `json:"redirect_url,omitempty"`
 	RedirectSeen        int           `json:"redirect_seen,omitempty"`
 	RedirectSince       time.Time     `json:"redirect_since,omitzero"`

@@ -1,8 +1,8 @@
 // Package store is the shared truth: feeds, items, changes, leases and runs in SQLite, and every query on them. It knows
 // nothing of HTTP, parsing or files other than the database.
 //
-// In Go values "" and the zero time mean NULL. Times are kept in whole seconds. Every exported method is one transaction, and
-// its errors are those of errors.go where a caller can do something about them.
+// In Go values "" and the zero time mean NULL. Times are kept in whole seconds. Every exported method is one transaction, unless it
+// says otherwise, and its errors are those of errors.go where a caller can do something about them.
 package store
 
 import (
@@ -95,10 +95,7 @@ func (s *Store) Close() error { return errors.Join(s.readers.Close(), s.writer.C
 // by itself.
 func (s *Store) update(ctx context.Context, f func(*tx) error) error {
 	return s.withWriter(ctx, func(t *tx) error {
-		err := s.patience.retry(ctx, func() error {
-			_, err := t.ExecContext(t.ctx, "BEGIN IMMEDIATE", nil)
-			return err
-		})
+		err := s.patience.retry(ctx, func() error { return t.run("BEGIN IMMEDIATE") })
 		if err != nil {
 			return err
 		}
@@ -116,10 +113,10 @@ func (t *tx) finish(f func(*tx) error) error {
 		err = errRolledBack
 	}
 	if err == nil {
-		_, err = t.ExecContext(t.ctx, "COMMIT", nil)
+		err = t.run("COMMIT")
 	}
 	if err != nil && !t.AutoCommit() {
-		if _, e := t.ExecContext(t.ctx, "ROLLBACK", nil); e != nil {
+		if e := t.run("ROLLBACK"); e != nil {
 			err = fmt.Errorf("%w; undo it: %w", err, e)
 		}
 	}
@@ -136,10 +133,17 @@ func (s *Store) withWriter(ctx context.Context, f func(*tx) error) error {
 	}))
 }
 
-// view runs f on a reading connection. Cancelling ctx interrupts it.
+// view runs f in one transaction on a reading connection: all its statements see one state of the database. Cancelling ctx interrupts
+// it; f is run again if another program is in its way.
 func (s *Store) view(ctx context.Context, f func(*tx) error) error {
 	err := withConn(ctx, s.readers, func(c *conn) error {
-		return s.patience.retry(ctx, func() error { return f(&tx{ctx, c}) })
+		ends := &tx{context.WithoutCancel(ctx), c} // for the connection is used again
+		return s.patience.retry(ctx, func() error {
+			if err := ends.run("BEGIN"); err != nil {
+				return err
+			}
+			return ends.finish(func(*tx) error { return f(&tx{ctx, c}) })
+		})
 	})
 	if s.frozen != nil {
 		if changed := s.frozen.check(); changed != nil {

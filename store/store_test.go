@@ -222,6 +222,30 @@ g:3|three|text of three|2026-11-30T11:30:00Z|2026-11-30T11:30:00Z`)
 	}
 }
 
+// All statements of a reading see one state: a feed that is removed between two of them is there, or it is not.
+func TestReadingIsOneTransaction(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t)
+	addFeeds(t, s, 1, "c")
+	err := s.view(ctx, func(x *tx) error {
+		for range 2 {
+			n, err := x.one("SELECT count(*) FROM feeds")
+			if err != nil || n != 1 {
+				t.Errorf("%d feeds, %v", n, err)
+			}
+			if err := s.Remove(ctx, []int64{1}, t0); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "afterwards", dump(t, s, "SELECT count(*) FROM feeds"), "0")
+	want(t, "after an error", fmt.Sprint(s.view(ctx, func(x *tx) error { return errStop }), s.view(ctx, func(*tx) error { return nil })), "stop <nil>")
+}
+
 func sameItem(a, b Item) bool {
 	return fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b)
 }
