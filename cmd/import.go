@@ -179,15 +179,8 @@ func reasonOf(err error) string {
 // noteRepeated says that a line repeats an earlier one, if that could surprise: in another folder.
 func (a *app) noteRepeated(name string, o, earlier outline) {
 	if o.category != earlier.category {
-		a.note("%s: line %d: %sit is also in line %d, and goes into %q, the first", name, o.line, quoted(o.title), earlier.line, categoryOr(earlier.category))
+		a.note("%s: line %d: %sit is also in line %d, and goes into %q, the first", name, o.line, quoted(o.title), earlier.line, store.CategoryName(earlier.category))
 	}
-}
-
-func categoryOr(name string) string {
-	if name == "" {
-		return store.Uncategorized
-	}
-	return name
 }
 
 // titleOf is the line's title, "" where that is only the address again.
@@ -212,7 +205,7 @@ func (i *imported) apply(ctx context.Context, a *app, s *store.Store, feeds []st
 			continue
 		}
 		i.Present++
-		if want := categoryOr(feeds[n].Category); want != f.Category {
+		if want := store.CategoryName(feeds[n].Category); want != f.Category {
 			a.log.Info("feed stays in its category", "feed", f.ID, "category", f.Category, "file", want)
 		}
 	}

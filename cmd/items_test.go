@@ -17,12 +17,10 @@ func hostileRow() store.ItemRow {
 	at := time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC)
 	return store.ItemRow{
 		Seq: 7, Kind: "new", ID: 5, FeedID: 3, FeedURL: "https://feed.example/?a=1&b=2", FirstSeenAt: at, ChangedAt: at,
-		Item: store.Item{
-			Key: "k", Title: hostile + "</title><script>alert(1)</script>]]>", Author: "\x00\u202e\"<b>",
-			URL: `https://x.example/"><script>`, PublishedAt: at,
-			Summary: `<p onclick="x()">fine</p><script>alert(1)</script>` + "\x0b", Content: `<a href="javascript:alert(1)">x</a><b>bold</b>`,
-			Categories: []string{"a,b", "<c>"}, Enclosures: []store.Enclosure{{URL: "https://x.example/a.mp3?x=1&y=2", Type: "audio/mpeg", Length: 3}},
-		},
+		Key: "k", Title: hostile + "</title><script>alert(1)</script>]]>", Author: "\x00\u202e\"<b>",
+		URL: `https://x.example/"><script>`, PublishedAt: at,
+		Summary: `<p onclick="x()">fine</p><script>alert(1)</script>` + "\x0b", Content: `<a href="javascript:alert(1)">x</a><b>bold</b>`,
+		Categories: []string{"a,b", "<c>"}, Enclosures: []store.Enclosure{{URL: "https://x.example/a.mp3?x=1&y=2", Type: "audio/mpeg", Length: 3}},
 	}
 }
 
@@ -119,7 +117,7 @@ func TestCSVHasNoFormulas(t *testing.T) {
 	for in, want := range map[string]string{
 		"=1+1": "'=1+1", "+49": "'+49", "-x": "'-x", "@x": "'@x", "\tx": "'\tx", "\r=x": "'\r=x", "\x00=x": "'=x", "a=b": "a=b", "": "", "é": "é",
 	} {
-		row := store.ItemRow{Seq: 1, Kind: "new", Item: store.Item{Title: in}}
+		row := store.ItemRow{Seq: 1, Kind: "new", Title: in}
 		if got := itemRecord(row); got[9] != want || got[0] != "1" {
 			t.Errorf("%q is %q, want %q", in, got[9], want)
 		}

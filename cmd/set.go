@@ -98,9 +98,6 @@ func runSet(ctx context.Context, a *app, ref string, o setOptions) error {
 	edit := store.FeedEdit{Title: o.title}
 	if o.category != nil {
 		name := clean(*o.category)
-		if name == "" {
-			name = store.Uncategorized
-		}
 		edit.Category = &name
 	}
 	var to address

@@ -158,6 +158,9 @@ func (s *status) ask(ctx context.Context, db *store.Store, settled map[int64]boo
 	s.Categories = []statusCategory{}
 	for _, c := range categories {
 		s.Categories = append(s.Categories, statusCategory{listedAs(c), settled[c.ID] || c.Active == 0})
+		s.Feeds.Active += c.Active
+		s.Feeds.Failing += c.Failing
+		s.Feeds.Stopped += c.Stopped
 	}
 	runs, err := db.Runs(ctx, statusRuns)
 	if err != nil {
@@ -175,11 +178,6 @@ func (s *status) ask(ctx context.Context, db *store.Store, settled map[int64]boo
 	for _, step := range steps {
 		s.Steps = append(s.Steps, failedStep{step.Name, stamp(step.Hour), step.Error})
 	}
-	totals, err := db.Totals(ctx)
-	if err != nil {
-		return err
-	}
-	s.Feeds.Active, s.Feeds.Failing, s.Feeds.Stopped = totals.Active, totals.Failing, totals.Stopped
 	epoch, err := db.Epoch(ctx)
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ func (s *session) heartbeat(ctx context.Context, leases *leases, stop context.Ca
 
 func (s *session) renew(ctx context.Context, leases *leases, now time.Time) {
 	until := now.Add(leaseTime)
-	if _, err := s.store.RenewLeases(context.WithoutCancel(ctx), s.owner(), until); err != nil {
+	if err := s.store.RenewLeases(context.WithoutCancel(ctx), s.owner(), until); err != nil {
 		s.cfg.Log.Warn("leases cannot be renewed", slog.Any("error", err))
 		return
 	}

@@ -66,7 +66,7 @@ func carry(c *store.Claim) store.FeedState {
 		LastError: c.LastError, LastErrorKind: c.LastErrorKind, LastErrorAt: c.LastErrorAt, LastWarning: c.LastWarning,
 		ETag: c.ETag, LastModified: c.LastModified, ValidatorsURL: c.ValidatorsURL, BodyHash: c.BodyHash,
 		LastFetchedAt: c.LastFetchedAt, LastSuccessAt: c.LastSuccessAt, LastChangedAt: c.LastChangedAt,
-		NextFetchAt: c.NextFetchAt, FetchedHour: c.FetchedHour, Interval: c.Interval, KeyRule: c.KeyRule,
+		NextFetchAt: c.NextFetchAt, Interval: c.Interval, KeyRule: c.KeyRule,
 		RedirectURL: c.RedirectURL, RedirectSeen: c.RedirectSeen, RedirectSince: c.RedirectSince,
 	}
 }

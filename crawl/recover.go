@@ -67,11 +67,10 @@ func (s *session) recover(ctx context.Context) (found, error) {
 }
 
 func (s *session) closeDead(ctx context.Context) error {
-	if _, err := s.store.ClearLeases(ctx, s.dir.ID); err != nil {
+	if err := s.store.ClearLeases(ctx, s.dir.ID); err != nil {
 		return err
 	}
-	_, err := s.store.CrashRuns(ctx, s.dir.ID, 0, s.cfg.Now())
-	return err
+	return s.store.CrashRuns(ctx, s.dir.ID, s.cfg.Now())
 }
 
 // replay merges what a snapshot file holds. A file that is damaged further on is set aside after its good lines are merged; the

@@ -59,9 +59,6 @@ func (t *tx) addFeed(f NewFeed, now time.Time) (Added, error) {
 }
 
 func (t *tx) insertFeed(f NewFeed, now time.Time) (Added, error) {
-	if f.Category == "" {
-		f.Category = Uncategorized
-	}
 	category, err := t.categoryID(f.Category)
 	if err != nil {
 		return Added{}, err
@@ -75,5 +72,5 @@ func (t *tx) insertFeed(f NewFeed, now time.Time) (Added, error) {
 		VALUES (?, ?, ?, ?, ?, ?)
 		RETURNING id`,
 		category, f.URL, text(f.Title), text(f.SiteURL), text(settings), stamp(now))
-	return Added{ID: id, New: true, Category: f.Category}, err
+	return Added{ID: id, New: true, Category: CategoryName(f.Category)}, err
 }

@@ -91,7 +91,7 @@ func (m *merge) apply(t *tx, e *Entry) error {
 		}
 	}
 	if state.URL != e.URL {
-		if err := m.redirect(t, e, &state); err != nil {
+		if err := t.redirect(e, &state); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,6 @@ func (r *Result) at(now time.Time) time.Time {
 // stale is a result that came too late: another process has claimed the feed since, a person has changed it, or the result was
 // merged before. It may still add items that are not stored; it touches nothing else.
 func (m *merge) stale(t *tx, e *Entry, c current) error {
-	m.Stale++
 	r := &e.Result
 	if !c.exists || c.url != e.URL || len(r.Items) == 0 || r.Feed.KeyRule == 0 {
 		return nil

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -70,25 +73,29 @@ func (t *tx) categories() (categories []Category, err error) {
 }
 
 // FindCategory finds a category by name; *NotFoundError with the nearest one.
-func (s *Store) FindCategory(ctx context.Context, name string) (Category, error) {
-	all, err := s.Categories(ctx)
-	if err != nil {
-		return Category{}, err
-	}
-	names := make([]string, len(all))
-	for i, c := range all {
-		if c.Name == name {
-			return c, nil
+func (s *Store) FindCategory(ctx context.Context, name string) (found Category, err error) {
+	err = s.view(ctx, func(t *tx) error {
+		all, err := t.categories()
+		if err != nil {
+			return err
 		}
-		names[i] = c.Name
+		i := slices.IndexFunc(all, func(c Category) bool { return c.Name == name })
+		if i < 0 {
+			return t.noCategory(name)
+		}
+		found = all[i]
+		return nil
+	})
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		err = fmt.Errorf("find category: %w", err)
 	}
-	return Category{}, &NotFoundError{What: "category", Name: name, Nearest: Nearest(name, names)}
+	return found, err
 }
 
 // noCategory says that there is no category of this name, with the nearest one.
 func (t *tx) noCategory(name string) error {
 	var names []string
-	err := t.query("SELECT name FROM categories", func(r row) error {
+	err := t.query("SELECT name FROM categories ORDER BY name", func(r row) error {
 		names = append(names, r.text(0))
 		return nil
 	})
@@ -98,12 +105,12 @@ func (t *tx) noCategory(name string) error {
 	return &NotFoundError{What: "category", Name: name, Nearest: Nearest(name, names)}
 }
 
-// categoryID returns the id of a category, which is created if it is missing. "" is Uncategorized.
+// CategoryName is the name of the category that name means: "" is Uncategorized.
+func CategoryName(name string) string { return cmp.Or(name, Uncategorized) }
+
+// categoryID returns the id of the category that name means, which is created if it is missing.
 func (t *tx) categoryID(name string) (int64, error) {
-	if name == "" {
-		name = Uncategorized
-	}
-	name = valid(name)
+	name = valid(CategoryName(name))
 	id, err := t.one("SELECT id FROM categories WHERE name = ?", name)
 	if err != nil || id != 0 {
 		return id, err

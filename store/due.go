@@ -22,7 +22,7 @@ type Due struct {
 	Grace    time.Duration // 5 min; never applied to Retry-After
 	Force    bool          // ignore next_fetch_at and fetched_hour; never a Retry-After still running
 	OnlyNew  bool          // only feeds whose next_fetch_at is NULL (extending a snapshot); also with Force
-	Host     string        // ours: a lease of ours from another boot is void; "" with Claim: that of the Lease's owner
+	Host     string        // ours: a lease of ours from another boot is void; "" none is ours
 	Boot     string
 	MaxLease time.Duration // a lease further in the future than this is void; 10 min
 }

@@ -63,7 +63,8 @@ func setPragma(t *testing.T, s *Store, statement string) {
 func TestErrorsOfAnOpenDatabase(t *testing.T) {
 	for _, f := range faults() {
 		path := filepath.Join(t.TempDir(), "crawl.db")
-		s := openStore(t, path, func(o *Options) { o.Migrate, o.BusyWait = true, time.Millisecond })
+		s := openStore(t, path, func(o *Options) { o.Migrate = true })
+		s.patience.wait = time.Millisecond
 		ids := addFeeds(t, s, 200, "c")
 		claims := claimAt(t, s, t0, ids[:2]...)
 		var entries []Entry

@@ -19,16 +19,13 @@ type Feed struct {
 	SiteURL             string
 	Status              string // active, stopped
 	StoppedReason       string
-	StoppedAt           time.Time
 	ConsecutiveFailures int
 	LastError           string
 	LastErrorKind       string
-	LastErrorAt         time.Time
 	LastWarning         string
 	LastAttemptAt       time.Time
 	LastFetchedAt       time.Time
 	LastSuccessAt       time.Time
-	LastChangedAt       time.Time
 	NextFetchAt         time.Time
 	RetryAfterUntil     time.Time
 	FetchedHour         time.Time
@@ -99,16 +96,13 @@ const feedColumns = `
 	f.site_url,
 	f.status,
 	f.stopped_reason,
-	f.stopped_at,
 	f.consecutive_failures,
 	f.last_error,
 	f.last_error_kind,
-	f.last_error_at,
 	f.last_warning,
 	f.last_attempt_at,
 	f.last_fetched_at,
 	f.last_success_at,
-	f.last_changed_at,
 	f.next_fetch_at,
 	f.retry_after_until,
 	f.fetched_hour,
@@ -125,22 +119,19 @@ func scanFeed(r row) (Feed, error) {
 		SiteURL:             r.text(5),
 		Status:              r.text(6),
 		StoppedReason:       r.text(7),
-		StoppedAt:           r.time(8),
-		ConsecutiveFailures: int(r.int(9)),
-		LastError:           r.text(10),
-		LastErrorKind:       r.text(11),
-		LastErrorAt:         r.time(12),
-		LastWarning:         r.text(13),
-		LastAttemptAt:       r.time(14),
-		LastFetchedAt:       r.time(15),
-		LastSuccessAt:       r.time(16),
-		LastChangedAt:       r.time(17),
-		NextFetchAt:         r.time(18),
-		RetryAfterUntil:     r.time(19),
-		FetchedHour:         r.time(20),
-		Items:               int(r.int(22)),
+		ConsecutiveFailures: int(r.int(8)),
+		LastError:           r.text(9),
+		LastErrorKind:       r.text(10),
+		LastWarning:         r.text(11),
+		LastAttemptAt:       r.time(12),
+		LastFetchedAt:       r.time(13),
+		LastSuccessAt:       r.time(14),
+		NextFetchAt:         r.time(15),
+		RetryAfterUntil:     r.time(16),
+		FetchedHour:         r.time(17),
+		Items:               int(r.int(19)),
 	}
-	return f, r.json(21, &f.Settings)
+	return f, r.json(18, &f.Settings)
 }
 
 // Feeds lists feeds by category name and id.
@@ -164,27 +155,4 @@ func (s *Store) Feeds(ctx context.Context, f Filter) (feeds []Feed, err error) {
 		return nil, fmt.Errorf("list feeds: %w", err)
 	}
 	return feeds, nil
-}
-
-// Totals counts feeds and items for status.
-type Totals struct{ Active, Failing, Stopped, Items int }
-
-// Totals counts feeds for status.
-func (s *Store) Totals(ctx context.Context) (totals Totals, err error) {
-	err = s.view(ctx, func(t *tx) error {
-		return t.query(`
-			SELECT count(*) FILTER (WHERE status = 'active'),
-			       count(*) FILTER (WHERE status = 'active' AND consecutive_failures > 0),
-			       count(*) FILTER (WHERE status = 'stopped'),
-			       (SELECT count(*) FROM items)
-			FROM feeds`,
-			func(r row) error {
-				totals = Totals{int(r.int(0)), int(r.int(1)), int(r.int(2)), int(r.int(3))}
-				return nil
-			})
-	})
-	if err != nil {
-		return Totals{}, fmt.Errorf("count feeds: %w", err)
-	}
-	return totals, nil
 }

@@ -210,7 +210,7 @@ func TestLateResultOfAnotherRule(t *testing.T) {
 	late := success(claimOne(t, v.s, v.now, v.id), v.now, item(1, "one"))
 	v.now = v.now.Add(time.Hour)
 	v.visit(func(r *Result) { r.Feed.KeyRule = 2 }, Item{Key: "u://example.org/1", GUID: "1", Title: "one", Hash: 1})
-	if m := merge1(t, v.s, v.now, late); m.Stale != 1 || m.New != 0 {
+	if m := merge1(t, v.s, v.now, late); m.Applied != 0 || m.New != 0 {
 		t.Errorf("%+v", m)
 	}
 	// Where nothing was merged yet its items come in, and so does their rule.
@@ -220,7 +220,7 @@ func TestLateResultOfAnotherRule(t *testing.T) {
 		t.Fatal(err)
 	}
 	claimOne(t, other.s, other.now.Add(time.Hour), other.id)
-	if m := merge1(t, other.s, other.now, late); m.Stale != 1 || m.New != 1 {
+	if m := merge1(t, other.s, other.now, late); m.Applied != 0 || m.New != 1 {
 		t.Errorf("%+v", m)
 	}
 	other.want("rule", "SELECT key_rule FROM feeds", "1")
@@ -266,7 +266,7 @@ func TestPermanentRedirect(t *testing.T) {
 			}
 		}
 		m := v.visit(func(r *Result) { r.Feed.URL = target }, item(1, "one"))
-		if m.Applied != 1 || m.New != 1 || m.Duplicate != test.duplicate || m.Stopped != test.duplicate || len(m.Failed) > 0 {
+		if m.Applied != 1 || m.New != 1 || m.Stopped != test.duplicate || len(m.Failed) > 0 {
 			t.Errorf("%s: %+v", test.name, m)
 		}
 		v.want(test.name, "SELECT url, status, stopped_reason, last_warning IS NOT NULL FROM feeds WHERE id = 1", test.feed)

@@ -8,15 +8,20 @@ import (
 	"time"
 )
 
-// ItemRow is a stored item with its feed's URL and its last change.
+// ItemRow is a stored item, as far as it is shown, with its feed's URL and its last change.
 type ItemRow struct {
-	Seq        int64
-	Kind       string // new, updated, removed
-	Columns    []string
-	ID, FeedID int64
-	FeedURL    string
-	Item
+	Seq                    int64
+	Kind                   string // new, updated, removed
+	Columns                []string
+	ID, FeedID             int64
+	FeedURL                string
+	Key, GUID, URL         string
+	Title, Author          string
+	PublishedAt, UpdatedAt time.Time
 	FirstSeenAt, ChangedAt time.Time
+	Summary, Content       string
+	Categories             []string
+	Enclosures             []Enclosure
 }
 
 // ItemFilter chooses items. After >= 0 with ByChange: changes above that seq, in order of seq; else newest first.
@@ -66,7 +71,6 @@ const itemRowColumns = `
 	i.feed_id,
 	f.url,
 	i.key,
-	i.hash,
 	i.first_seen_at,
 	i.changed_at,
 	i.published_at,
@@ -75,10 +79,6 @@ const itemRowColumns = `
 	i.url,
 	i.title,
 	i.author,
-	i.comments_url,
-	i.image_url,
-	i.language,
-	i.duration,
 	i.categories,
 	i.enclosures,
 	t.summary,
@@ -159,29 +159,15 @@ func scanItem(r row) (ItemRow, error) {
 	if it.Kind == "removed" {
 		return it, nil
 	}
-	it.FeedURL = r.text(7)
-	it.FirstSeenAt, it.ChangedAt = r.time(10), r.time(11)
-	it.Item = Item{
-		Key:         r.text(8),
-		Hash:        r.int(9),
-		PublishedAt: r.time(12),
-		UpdatedAt:   r.time(13),
-		GUID:        r.text(14),
-		URL:         r.text(15),
-		Title:       r.text(16),
-		Author:      r.text(17),
-		CommentsURL: r.text(18),
-		ImageURL:    r.text(19),
-		Language:    r.text(20),
-		Duration:    int(r.int(21)),
-		Summary:     r.text(24),
-		Content:     r.text(25),
-	}
+	it.FeedURL, it.Key = r.text(7), r.text(8)
+	it.FirstSeenAt, it.ChangedAt, it.PublishedAt, it.UpdatedAt = r.time(9), r.time(10), r.time(11), r.time(12)
+	it.GUID, it.URL, it.Title, it.Author = r.text(13), r.text(14), r.text(15), r.text(16)
+	it.Summary, it.Content = r.text(19), r.text(20)
 	if err := r.json(2, &it.Columns); err != nil {
 		return it, err
 	}
-	if err := r.json(22, &it.Categories); err != nil {
+	if err := r.json(17, &it.Categories); err != nil {
 		return it, err
 	}
-	return it, r.json(23, &it.Enclosures)
+	return it, r.json(18, &it.Enclosures)
 }

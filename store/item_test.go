@@ -99,9 +99,13 @@ func TestItemFields(t *testing.T) {
 			t.Fatal(err)
 		}
 		n++
-		if !sameItem(row.Item, it) || row.FeedURL != c.URL || !row.FirstSeenAt.Equal(t0) || !row.ChangedAt.Equal(t0) {
-			t.Errorf("%+v", row)
+		if stored := storedItem(t, s, row.ID); !sameItem(stored, it) {
+			t.Errorf("%+v", stored)
 		}
+		want(t, "row", text1(row), text1(ItemRow{
+			1, "new", row.Columns, 1, id, c.URL, it.Key, it.GUID, it.URL, it.Title, it.Author, it.PublishedAt, it.UpdatedAt, t0, t0,
+			it.Summary, it.Content, it.Categories, it.Enclosures,
+		}))
 	}
 	if n != 1 {
 		t.Errorf("%d items", n)

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -18,7 +17,7 @@ type Lease struct {
 
 // Claim is a claimed feed with all that its fetch and its outcome need to know.
 type Claim struct {
-	ID, CategoryID                              int64
+	ID                                          int64
 	URL                                         string
 	Token                                       int64
 	Ranked                                      bool      // of its category
@@ -35,8 +34,6 @@ type Claim struct {
 	BodyHash                                    int64 // 0: none
 	LastFetchedAt, LastSuccessAt, LastChangedAt time.Time
 	NextFetchAt                                 time.Time
-	RetryAfterUntil                             time.Time
-	FetchedHour                                 time.Time
 	Interval                                    time.Duration // T8: the doubled interval, 0 none
 	KeyRule                                     int
 	RedirectURL                                 string // permanent redirect target seen so far
@@ -59,7 +56,6 @@ const claim = `
 	WHERE id IN (SELECT value FROM json_each(?9))
 	  AND ` + due + `
 	RETURNING id,
-	          category_id,
 	          url,
 	          lease_token,
 	          (SELECT ranked FROM categories c WHERE c.id = category_id),
@@ -80,8 +76,6 @@ const claim = `
 	          last_success_at,
 	          last_changed_at,
 	          next_fetch_at,
-	          retry_after_until,
-	          fetched_hour,
 	          interval_seconds,
 	          key_rule,
 	          redirect_url,
@@ -93,9 +87,6 @@ const claim = `
 // Claim leases those of the given feeds that are still active, due and free, by one conditional UPDATE … RETURNING: sets owner,
 // boot, until and last_attempt_at, adds one to lease_token. The claims are in the order of ids.
 func (s *Store) Claim(ctx context.Context, ids []int64, l Lease, d Due) (claims []Claim, err error) {
-	if d.Host == "" {
-		d.Host, _, _ = strings.Cut(l.Owner, "/")
-	}
 	args := append(d.arguments(), idList(ids), l.Owner, text(l.Boot), stampUp(l.Until), stamp(d.Now))
 	err = s.update(ctx, func(t *tx) error {
 		claims = make([]Claim, 0, len(ids))
@@ -120,37 +111,34 @@ func (s *Store) Claim(ctx context.Context, ids []int64, l Lease, d Due) (claims 
 func scanClaim(r row) (Claim, error) {
 	c := Claim{
 		ID:                  r.int(0),
-		CategoryID:          r.int(1),
-		URL:                 r.text(2),
-		Token:               r.int(3),
-		Ranked:              r.bool(4),
-		PreviousAttemptAt:   r.time(5),
-		Title:               r.text(6),
-		SiteURL:             r.text(7),
-		ConsecutiveFailures: int(r.int(8)),
-		FailedHour:          r.time(9),
-		LastError:           r.text(10),
-		LastErrorKind:       r.text(11),
-		LastErrorAt:         r.time(12),
-		LastWarning:         r.text(13),
-		ETag:                r.text(14),
-		LastModified:        r.text(15),
-		ValidatorsURL:       r.text(16),
-		BodyHash:            r.int(17),
-		LastFetchedAt:       r.time(18),
-		LastSuccessAt:       r.time(19),
-		LastChangedAt:       r.time(20),
-		NextFetchAt:         r.time(21),
-		RetryAfterUntil:     r.time(22),
-		FetchedHour:         r.time(23),
-		Interval:            time.Duration(r.int(24)) * time.Second,
-		KeyRule:             int(r.int(25)),
-		RedirectURL:         r.text(26),
-		RedirectSeen:        int(r.int(27)),
-		RedirectSince:       r.time(28),
-		Schedule:            r.text(29),
+		URL:                 r.text(1),
+		Token:               r.int(2),
+		Ranked:              r.bool(3),
+		PreviousAttemptAt:   r.time(4),
+		Title:               r.text(5),
+		SiteURL:             r.text(6),
+		ConsecutiveFailures: int(r.int(7)),
+		FailedHour:          r.time(8),
+		LastError:           r.text(9),
+		LastErrorKind:       r.text(10),
+		LastErrorAt:         r.time(11),
+		LastWarning:         r.text(12),
+		ETag:                r.text(13),
+		LastModified:        r.text(14),
+		ValidatorsURL:       r.text(15),
+		BodyHash:            r.int(16),
+		LastFetchedAt:       r.time(17),
+		LastSuccessAt:       r.time(18),
+		LastChangedAt:       r.time(19),
+		NextFetchAt:         r.time(20),
+		Interval:            time.Duration(r.int(21)) * time.Second,
+		KeyRule:             int(r.int(22)),
+		RedirectURL:         r.text(23),
+		RedirectSeen:        int(r.int(24)),
+		RedirectSince:       r.time(25),
+		Schedule:            r.text(26),
 	}
-	return c, r.json(30, &c.Settings)
+	return c, r.json(27, &c.Settings)
 }
 
 // Document returns the feed's packed item hashes (Feed.Memory), nil if none. Reads on a reader connection.

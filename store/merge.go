@@ -17,27 +17,16 @@ type Entry struct {
 // Merged is what a merge did.
 type Merged struct {
 	Applied int // results applied
-	Stale   int // results dropped by fencing, by URL or because the feed is gone
 	New     int // items
 	Updated int
 	Stopped int
 	Failed  []FailedEntry // data that could not be stored: each counted as its feed's own failure (kind store)
-	// Duplicate counts feeds stopped because their redirect's target is already a working feed here.
-	Duplicate int
 }
 
 // FailedEntry is a feed whose data could not be stored.
 type FailedEntry struct {
 	FeedID int64
 	Err    error
-}
-
-// Snapshot names a closed snapshot, for the merged table.
-type Snapshot struct {
-	Host     string
-	Category int64
-	Hour     time.Time
-	ID       string
 }
 
 // Merge applies results in one transaction, one savepoint a feed, and records the given closed snapshots as merged. run is the run
@@ -83,11 +72,9 @@ func (s *Store) mergeApart(ctx context.Context, run int64, entries []Entry, clos
 
 func (m *Merged) add(o Merged) {
 	m.Applied += o.Applied
-	m.Stale += o.Stale
 	m.New += o.New
 	m.Updated += o.Updated
 	m.Stopped += o.Stopped
-	m.Duplicate += o.Duplicate
 	m.Failed = append(m.Failed, o.Failed...)
 }
 

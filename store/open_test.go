@@ -280,13 +280,6 @@ func TestNewerVersionInTheWAL(t *testing.T) {
 	}
 }
 
-func TestPostgresIsRefused(t *testing.T) {
-	_, err := Open(context.Background(), "postgres://user:secret@host/db", Options{Migrate: true})
-	if err == nil || !strings.Contains(err.Error(), "not supported") || strings.Contains(err.Error(), "secret") {
-		t.Errorf("got %v", err)
-	}
-}
-
 // Many processes and goroutines may open a database that does not exist yet. One makes it, all can use it, nothing is left over.
 func TestManyFirstOpens(t *testing.T) {
 	for n := range 6 {

@@ -4,7 +4,7 @@ import "fmt"
 
 // redirect gives a feed the URL to which its own redirects for good. If another feed has that URL and works, this one is stopped
 // as its duplicate; if it does not work, this one keeps its URL, with a warning.
-func (m *merge) redirect(t *tx, e *Entry, state *FeedState) error {
+func (t *tx) redirect(e *Entry, state *FeedState) error {
 	url := valid(state.URL)
 	var other int64
 	var works bool
@@ -28,7 +28,6 @@ func (m *merge) redirect(t *tx, e *Entry, state *FeedState) error {
 		state.URL = e.URL
 		state.Status = "stopped"
 		state.StoppedReason = fmt.Sprintf("duplicate of feed %d", other)
-		m.Duplicate++
 	default:
 		state.URL = e.URL
 		state.LastWarning = fmt.Sprintf("redirects for good to the URL of feed %d, which does not work", other)

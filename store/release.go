@@ -6,17 +6,15 @@ import (
 	"time"
 )
 
-// RenewLeases moves the expiry of what owner still holds; it returns how many.
-func (s *Store) RenewLeases(ctx context.Context, owner string, until time.Time) (renewed int, err error) {
-	err = s.update(ctx, func(t *tx) error {
-		n, err := t.exec("UPDATE feeds SET lease_until = ? WHERE lease_owner = ?", stampUp(until), owner)
-		renewed = int(n)
-		return err
+// RenewLeases moves the expiry of what owner still holds.
+func (s *Store) RenewLeases(ctx context.Context, owner string, until time.Time) error {
+	err := s.update(ctx, func(t *tx) error {
+		return t.run("UPDATE feeds SET lease_until = ? WHERE lease_owner = ?", stampUp(until), owner)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("renew leases: %w", err)
+		return fmt.Errorf("renew leases: %w", err)
 	}
-	return renewed, nil
+	return nil
 }
 
 // GiveBack ends leases that sent nothing: owner and expiry cleared, last_attempt_at as it was before, only where token and
@@ -41,11 +39,11 @@ func (s *Store) release(ctx context.Context, owner string, claims []Claim, unsen
 				SET lease_owner = NULL,
 				    lease_boot = NULL,
 				    lease_until = NULL,
-				    last_attempt_at = CASE WHEN ? THEN ? ELSE last_attempt_at END
+				    last_attempt_at = CASE WHEN ? THEN previous_attempt_at ELSE last_attempt_at END
 				WHERE id = ?
 				  AND lease_token = ?
 				  AND lease_owner = ?`,
-				truth(unsent), stamp(c.PreviousAttemptAt), c.ID, c.Token, owner)
+				truth(unsent), c.ID, c.Token, owner)
 			if err != nil {
 				return err
 			}
@@ -59,26 +57,24 @@ func (s *Store) release(ctx context.Context, owner string, claims []Claim, unsen
 }
 
 // ClearLeases clears owner and expiry of every lease whose owner begins with host+"/" : those of a dead run of this directory.
-// Nothing is written if there is none.
-func (s *Store) ClearLeases(ctx context.Context, host string) (cleared int, err error) {
+// If there is none, it is a transaction that reads; else one that writes follows.
+func (s *Store) ClearLeases(ctx context.Context, host string) error {
 	prefix := host + "/"
 	var held int64
-	err = s.view(ctx, func(t *tx) error {
+	err := s.view(ctx, func(t *tx) (err error) {
 		held, err = t.one("SELECT EXISTS (SELECT 1 FROM feeds WHERE substr(lease_owner, 1, length(?1)) = ?1)", prefix)
 		return err
 	})
 	if err == nil && held != 0 {
 		err = s.update(ctx, func(t *tx) error {
-			n, err := t.exec(`
+			return t.run(`
 				UPDATE feeds
 				SET lease_owner = NULL, lease_boot = NULL, lease_until = NULL
 				WHERE substr(lease_owner, 1, length(?1)) = ?1`, prefix)
-			cleared = int(n)
-			return err
 		})
 	}
 	if err != nil {
-		return 0, fmt.Errorf("clear leases of a dead run: %w", err)
+		return fmt.Errorf("clear leases of a dead run: %w", err)
 	}
-	return cleared, nil
+	return nil
 }

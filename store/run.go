@@ -106,31 +106,23 @@ func (s *Store) FinishRun(ctx context.Context, r Run) error {
 	return nil
 }
 
-// CrashRuns gives every run of host without outcome, other than except, the outcome "crashed". Nothing is written if there is
-// none.
-func (s *Store) CrashRuns(ctx context.Context, host string, except int64, now time.Time) (crashed int, err error) {
+// CrashRuns gives every run of host without outcome the outcome "crashed". If there is none, it is a transaction that reads; else one
+// that writes follows.
+func (s *Store) CrashRuns(ctx context.Context, host string, now time.Time) error {
 	var open int64
-	err = s.view(ctx, func(t *tx) error {
-		open, err = t.one("SELECT count(*) FROM runs WHERE host = ? AND outcome IS NULL AND id <> ?", host, except)
+	err := s.view(ctx, func(t *tx) (err error) {
+		open, err = t.one("SELECT count(*) FROM runs WHERE host = ? AND outcome IS NULL", host)
 		return err
 	})
 	if err == nil && open > 0 {
 		err = s.update(ctx, func(t *tx) error {
-			n, err := t.exec(`
-				UPDATE runs
-				SET outcome = 'crashed', finished_at = ?
-				WHERE host = ?
-				  AND outcome IS NULL
-				  AND id <> ?`,
-				stamp(now), host, except)
-			crashed = int(n)
-			return err
+			return t.run("UPDATE runs SET outcome = 'crashed', finished_at = ? WHERE host = ? AND outcome IS NULL", stamp(now), host)
 		})
 	}
 	if err != nil {
-		return 0, fmt.Errorf("record crashed runs: %w", err)
+		return fmt.Errorf("record crashed runs: %w", err)
 	}
-	return crashed, nil
+	return nil
 }
 
 // Runs returns the last n runs of all hosts, newest first.

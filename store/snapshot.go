@@ -3,7 +3,16 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 )
+
+// Snapshot names a closed snapshot, for the merged table.
+type Snapshot struct {
+	Host     string
+	Category int64
+	Hour     time.Time
+	ID       string
+}
 
 // recordMerged notes that all of a closed snapshot is in the database.
 func (t *tx) recordMerged(c Snapshot) error {

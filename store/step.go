@@ -76,19 +76,19 @@ func (s *Store) FailStep(ctx context.Context, st Step) error {
 	return nil
 }
 
-// FailedSteps gives the steps of a host that failed in the last hour in which they were tried.
+// FailedSteps gives the steps of a host that failed in the last hour in which they were tried, with the reason.
 func (s *Store) FailedSteps(ctx context.Context, host string) (failed []Step, err error) {
 	err = s.view(ctx, func(t *tx) error {
 		failed = nil
 		return t.query(`
-			SELECT name, hour, finished_at, seq, error
+			SELECT name, hour, error
 			FROM steps s
 			WHERE host = ?1
 			  AND error IS NOT NULL
 			  AND hour = (SELECT max(hour) FROM steps WHERE host = ?1 AND name = s.name)
 			ORDER BY name`,
 			func(r row) error {
-				failed = append(failed, Step{host, r.time(1), r.text(0), r.time(2), r.int(3), r.text(4)})
+				failed = append(failed, Step{Host: host, Hour: r.time(1), Name: r.text(0), Error: r.text(2)})
 				return nil
 			}, host)
 	})
@@ -96,23 +96,4 @@ func (s *Store) FailedSteps(ctx context.Context, host string) (failed []Step, er
 		return nil, fmt.Errorf("list failed steps: %w", err)
 	}
 	return failed, nil
-}
-
-// Optimize runs PRAGMA optimize and a passive checkpoint.
-func (s *Store) Optimize(ctx context.Context) error {
-	err := s.withWriter(ctx, func(t *tx) error {
-		for _, pragma := range []string{"PRAGMA optimize", "PRAGMA wal_checkpoint(PASSIVE)"} {
-			err := s.patience.retry(ctx, func() error {
-				return t.query(pragma, func(row) error { return nil })
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("optimize the database: %w", err)
-	}
-	return nil
 }

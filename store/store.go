@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
-	"time"
 )
 
 // Options for Open.
@@ -27,8 +25,6 @@ type Options struct {
 	Point func(name string)
 	// Stop is looked at between tries while another program holds the write lock; true ends the wait with ErrBusy.
 	Stop func() bool
-	// BusyWait bounds the wait for another program's write lock; 0 means 30s.
-	BusyWait time.Duration
 	// MovedAside, if set, is told of files of a former database that stood beside the name of a new one.
 	MovedAside func(from, to string)
 }
@@ -50,10 +46,6 @@ const maxReaders = 4
 // unless Migrate is set and needed. Where nothing can be written (fs.ErrPermission, syscall.EROFS, ErrFull) a database that no other
 // process has open can be read all the same, without Migrate.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	if strings.Contains(path, "://") {
-		scheme, _, _ := strings.Cut(path, "://")
-		return nil, fmt.Errorf("open database: %s:// is not supported by this version; give the path of a SQLite file", scheme)
-	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
@@ -151,6 +143,25 @@ func (s *Store) view(ctx context.Context, f func(*tx) error) error {
 		}
 	}
 	return s.named(err)
+}
+
+// Optimize runs PRAGMA optimize and a passive checkpoint, outside any transaction.
+func (s *Store) Optimize(ctx context.Context) error {
+	err := s.withWriter(ctx, func(t *tx) error {
+		for _, pragma := range []string{"PRAGMA optimize", "PRAGMA wal_checkpoint(PASSIVE)"} {
+			err := s.patience.retry(ctx, func() error {
+				return t.query(pragma, func(row) error { return nil })
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("optimize the database: %w", err)
+	}
+	return nil
 }
 
 func withConn(ctx context.Context, db *sql.DB, f func(*conn) error) error {

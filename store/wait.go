@@ -13,11 +13,11 @@ type patience struct {
 	stop func() bool
 }
 
+// busyWait bounds the wait for another program's write lock.
+const busyWait = 30 * time.Second
+
 func (o Options) patience() patience {
-	p := patience{o.BusyWait, o.Stop}
-	if p.wait <= 0 {
-		p.wait = 30 * time.Second
-	}
+	p := patience{busyWait, o.Stop}
 	if p.stop == nil {
 		p.stop = func() bool { return false }
 	}

@@ -36,7 +36,8 @@ func TestWaitsForAForeignLock(t *testing.T) {
 }
 
 func TestForeignLockLongerThanBusyWait(t *testing.T) {
-	s, unlock := locked(t, func(o *Options) { o.BusyWait = 300 * time.Millisecond })
+	s, unlock := locked(t, func(*Options) {})
+	s.patience.wait = 300 * time.Millisecond
 	err := s.SetRanked(context.Background(), "c", true)
 	if !errors.Is(err, ErrBusy) {
 		t.Errorf("got %v", err)
