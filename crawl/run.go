@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"crawl/crawl/fetch"
 	"crawl/state"
 	"crawl/store"
 )
@@ -272,11 +271,9 @@ func (s *session) fetchAll(ctx context.Context, cats []*category) error {
 	if len(cats) == 0 {
 		return nil
 	}
-	client, err := fetch.New(s.cfg.Fetch)
-	if err != nil {
+	if err := s.connect(); err != nil {
 		return err
 	}
-	s.client = client
 	s.cfg.Settings.Workers = s.affordableWorkers()
 	tasks, rest, err := s.choose(ctx, cats)
 	if err != nil {

@@ -198,7 +198,7 @@ func (s *session) ignoreDamage(err error) error {
 func (s *session) end() error {
 	var err error
 	if s.client != nil {
-		s.client.Close()
+		s.disconnect()
 	}
 	if s.store != nil {
 		err = s.store.Close()
@@ -208,6 +208,26 @@ func (s *session) end() error {
 	}
 	s.client, s.store, s.lock = nil, nil, nil
 	return err
+}
+
+// connect makes the client, which goes on with the TLS sessions of earlier runs. They save time alone: without them all is as well.
+func (s *session) connect() error {
+	var err error
+	if s.cfg.Fetch.Sessions, err = s.dir.Sessions(); err != nil {
+		s.cfg.Log.Info("begin without TLS sessions", slog.Any("error", err))
+	}
+	s.client, err = fetch.New(s.cfg.Fetch)
+	return err
+}
+
+// disconnect closes the client and keeps its TLS sessions.
+func (s *session) disconnect() {
+	s.client.Close()
+	if sessions := s.client.Sessions(); sessions != nil {
+		if err := s.dir.KeepSessions(sessions); err != nil {
+			s.cfg.Log.Info("the TLS sessions are not kept", slog.Any("error", err))
+		}
+	}
 }
 
 func (s *session) owner() string { return s.dir.ID + "/" + strconv.FormatInt(s.run, 10) }

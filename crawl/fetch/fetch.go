@@ -32,6 +32,7 @@ type Options struct {
 	MaxMemory      int64          // bytes of all bodies under way, at least what one of MaxBody needs; 256 MiB
 	AllowNet       []netip.Prefix // networks that the address guard opens, on any port
 	Proxy          *url.URL       // http, https or socks5; behind one, only literal addresses are guarded
+	Sessions       []byte         // what Client.Sessions of an earlier client gave (Q11)
 	Now            func() time.Time
 }
 
@@ -81,7 +82,7 @@ type Client struct {
 	slow      rate          // what a body must bring
 	memory    *memory
 	decoding  chan struct{} // one token for each body that is being decoded
-	sessions  tls.ClientSessionCache
+	sessions  *sessions
 	sequence  atomic.Int64 // counts events: GETs that begin, names that are resolved
 	resolved  atomic.Int64 // the sequence number of the resolver's last answer
 
@@ -106,12 +107,16 @@ func New(o Options) (*Client, error) {
 		slow:       rate{bytes: 10 << 10, window: 10 * time.Second},
 		memory:     newMemory(o.MaxMemory, o.MaxBody),
 		decoding:   make(chan struct{}, runtime.GOMAXPROCS(0)),
-		sessions:   tls.NewLRUClientSessionCache(1024),
+		sessions:   unmarshalSessions(o.Sessions, o.Now),
 		transports: map[route]*http.Transport{},
 	}
 	c.dial = c.dialGuarded
 	return c, nil
 }
+
+// Sessions gives the TLS sessions of this client's hosts and of those before it, for a later client; nil if they are those it was
+// given. They hold keys: who has them and a recording of a connection that resumed one can read it.
+func (c *Client) Sessions() []byte { return c.sessions.marshal() }
 
 // Close drops idle connections.
 func (c *Client) Close() {

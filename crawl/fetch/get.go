@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -109,7 +110,11 @@ func (g *get) send() (*http.Response, error) {
 	if g.url.Scheme == "http" && !g.proxied {
 		answer, err = g.plain()
 	} else {
+		sent := g.requests
 		answer, err = g.roundTrip()
+		if err != nil && g.requests == sent && g.refusedSession(err) {
+			answer, err = g.roundTrip()
+		}
 	}
 	g.noteResolver(err)
 	if err != nil {
@@ -127,6 +132,12 @@ func (g *get) roundTrip() (*http.Response, error) {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(httptrace.WithClientTrace(g.ctx, trace))
 	return g.transport.RoundTrip(request)
+}
+
+// refusedSession tells whether a handshake may have failed because it tried to resume a session, which is dropped by now (rule Q11).
+func (g *get) refusedSession(err error) bool {
+	return g.ctx.Err() == nil && g.timeout(err) == nil &&
+		g.c.sessions.takeDropped(strings.TrimSuffix(g.url.Host, ":"+g.url.Port()))
 }
 
 // gotConn runs when a connection is there and nothing of the request has been written. If Before says no, the connection is

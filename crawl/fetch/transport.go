@@ -34,6 +34,9 @@ func (c *Client) transport(r *Request) (*http.Transport, error) {
 		}
 	}
 	t := c.newTransport(proxy, r.Insecure)
+	if key != (route{}) { // what one route learnt would tell the server who comes by the other
+		t.TLSClientConfig.ClientSessionCache = tls.NewLRUClientSessionCache(liveSessions)
+	}
 	c.transports[key] = t
 	return t, nil
 }

@@ -1,0 +1,144 @@
+package fetch
+
+import (
+	"cmp"
+	"crypto/tls"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	maxSession     = 16 << 10           // bytes of one session; what is larger is not kept
+	maxSessions    = 32 << 20           // bytes of all in memory
+	sessionsOnDisk = maxSessions / 2    // so that the next run has room for new ones
+	sessionAge     = 7 * 24 * time.Hour // the longest life of a ticket (RFC 8446, 4.6.1)
+	liveSessions   = 64
+)
+
+// sessions keeps the TLS sessions of hosts from one run to the next (rule Q11): a visit that resumes one is sent no certificates
+// and verifies none. They are kept encoded, a quarter of what they take otherwise. Safe for concurrent use.
+type sessions struct {
+	now  func() time.Time
+	live tls.ClientSessionCache // the last few as they are, for hosts with many feeds
+
+	mu      sync.Mutex
+	hosts   map[string]session
+	certs   certificates
+	size    int             // bytes of hosts
+	changed bool            // since they were read
+	dropped map[string]bool // hosts whose session was of no use at the last handshake
+}
+
+// session is one that is kept.
+type session struct {
+	kept    int64  // Unix seconds
+	ticket  []byte // what the server wants to see
+	encoded []byte // tls.SessionState, packed
+}
+
+func (s session) size() int { return len(s.ticket) + len(s.encoded) }
+
+func newSessions(now func() time.Time) *sessions {
+	return &sessions{
+		now: now, live: tls.NewLRUClientSessionCache(liveSessions),
+		hosts: map[string]session{}, certs: newCertificates(), dropped: map[string]bool{},
+	}
+}
+
+// Get implements tls.ClientSessionCache.
+func (s *sessions) Get(host string) (*tls.ClientSessionState, bool) {
+	if live, ok := s.live.Get(host); ok {
+		return live, true
+	}
+	s.mu.Lock()
+	kept, ok := s.hosts[host]
+	var encoded []byte
+	if ok {
+		encoded, ok = s.certs.unpack(kept.encoded)
+	}
+	s.mu.Unlock()
+	if !ok {
+		return nil, false
+	}
+	state, err := tls.ParseSessionState(encoded)
+	if err != nil {
+		return nil, false
+	}
+	live, err := tls.NewResumptionState(kept.ticket, state)
+	if err != nil {
+		return nil, false
+	}
+	s.live.Put(host, live)
+	return live, true
+}
+
+// Put implements tls.ClientSessionCache.
+func (s *sessions) Put(host string, live *tls.ClientSessionState) {
+	s.live.Put(host, live)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = true
+	if live == nil {
+		s.dropped[host] = true
+		s.remove(host)
+		return
+	}
+	ticket, state, err := live.ResumptionState()
+	if err != nil || state == nil {
+		return
+	}
+	if encoded, err := state.Bytes(); err == nil {
+		s.keep(host, s.now().Unix(), ticket, encoded)
+	}
+}
+
+// keep replaces the session of a host if there is room.
+func (s *sessions) keep(host string, kept int64, ticket, encoded []byte) {
+	s.remove(host)
+	if len(ticket)+len(encoded) > maxSession {
+		return
+	}
+	n := session{kept, ticket, s.certs.pack(encoded)}
+	if s.size+n.size()+s.certs.size <= maxSessions {
+		s.hosts[host] = n
+		s.size += n.size()
+	}
+}
+
+func (s *sessions) remove(host string) {
+	s.size -= s.hosts[host].size()
+	delete(s.hosts, host)
+}
+
+// takeDropped tells, once, whether the session of a host was dropped: if its last handshake failed, that may be why.
+func (s *sessions) takeDropped(host string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.dropped[host]
+	delete(s.dropped, host)
+	return was
+}
+
+// worthKeeping gives the sessions that another run may use, in as much room as the disk has, the newest first.
+func (s *sessions) worthKeeping() *sessions {
+	names := make([]string, 0, len(s.hosts))
+	oldest := s.now().Add(-sessionAge).Unix()
+	for host, one := range s.hosts {
+		if one.kept >= oldest {
+			names = append(names, host)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.hosts[b].kept, s.hosts[a].kept), cmp.Compare(a, b))
+	})
+	some := newSessions(s.now)
+	for _, host := range names {
+		one := s.hosts[host]
+		encoded, ok := s.certs.unpack(one.encoded)
+		if ok && some.size+some.certs.size < sessionsOnDisk {
+			some.keep(host, one.kept, one.ticket, encoded)
+		}
+	}
+	return some
+}
