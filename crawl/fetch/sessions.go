@@ -120,14 +120,11 @@ func (s *sessions) takeDropped(host string) bool {
 	return was
 }
 
-// worthKeeping gives the sessions that another run may use, in as much room as the disk has, the newest first.
-func (s *sessions) worthKeeping() *sessions {
+// newest gives as many sessions as have room on disk.
+func (s *sessions) newest() *sessions {
 	names := make([]string, 0, len(s.hosts))
-	oldest := s.now().Add(-sessionAge).Unix()
-	for host, one := range s.hosts {
-		if one.kept >= oldest {
-			names = append(names, host)
-		}
+	for host := range s.hosts {
+		names = append(names, host)
 	}
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.hosts[b].kept, s.hosts[a].kept), cmp.Compare(a, b))

@@ -10,18 +10,16 @@ import (
 // sessionsHeader begins the bytes of Client.Sessions. How a session is encoded is Go's own affair and may differ between its versions.
 var sessionsHeader = "crawl tls sessions 1 " + runtime.Version() + "\n"
 
-// marshal gives the sessions that are worth keeping as bytes: header, checksum, certificates, sessions. nil if nothing changed since
-// they were read.
+// marshal gives the newest sessions as bytes: header, checksum, certificates, sessions. nil if nothing changed since they were read.
 func (s *sessions) marshal() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.changed {
 		return nil
 	}
-	kept := s.worthKeeping()
+	kept := s.newest()
 	b := make([]byte, 0, len(sessionsHeader)+kept.size+kept.certs.size+(len(kept.hosts)+1)*64)
 	b = append(append(b, sessionsHeader...), 0, 0, 0, 0)
-	body := len(b)
 	b = binary.AppendUvarint(b, uint64(len(kept.certs.all)))
 	for _, der := range kept.certs.all {
 		b = appendBytes(b, der)
@@ -33,7 +31,12 @@ func (s *sessions) marshal() []byte {
 		b = appendBytes(b, one.ticket)
 		b = appendBytes(b, one.encoded)
 	}
-	binary.BigEndian.PutUint32(b[body-4:], crc32.ChecksumIEEE(b[body:]))
+	return sealSessions(b)
+}
+
+// sealSessions puts the checksum where there is room for it.
+func sealSessions(b []byte) []byte {
+	binary.BigEndian.PutUint32(b[len(sessionsHeader):], crc32.ChecksumIEEE(b[len(sessionsHeader)+4:]))
 	return b
 }
 
@@ -41,7 +44,7 @@ func appendBytes(b, what []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(what))), what...)
 }
 
-// unmarshalSessions reads what marshal gave, in an earlier run perhaps. Bytes of any other kind hold no session.
+// unmarshalSessions reads what marshal gave, without those that are too old. Bytes of any other kind hold no session.
 func unmarshalSessions(data []byte, now func() time.Time) *sessions {
 	s := newSessions(now)
 	body := len(sessionsHeader) + 4
@@ -49,6 +52,7 @@ func unmarshalSessions(data []byte, now func() time.Time) *sessions {
 		binary.BigEndian.Uint32(data[body-4:]) != crc32.ChecksumIEEE(data[body:]) {
 		return s
 	}
+	oldest := now().Add(-sessionAge).Unix()
 	r := sessionsReader{data[body:], true}
 	for n := r.number(); n > 0 && r.ok; n-- {
 		s.certs.number(r.bytes())
@@ -56,8 +60,10 @@ func unmarshalSessions(data []byte, now func() time.Time) *sessions {
 	for n := r.number(); n > 0 && r.ok; n-- {
 		host := string(r.bytes())
 		one := session{int64(r.number()), r.bytes(), r.bytes()}
-		s.hosts[host] = one
-		s.size += one.size()
+		if one.kept >= oldest {
+			s.hosts[host] = one
+			s.size += one.size()
+		}
 	}
 	if !r.ok {
 		return newSessions(now)
