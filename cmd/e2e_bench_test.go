@@ -1,6 +1,9 @@
 package cmd
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -56,6 +59,29 @@ func BenchmarkRun(b *testing.B) {
 			}
 			b.ReportMetric(spent.Seconds()/float64(b.N), "cpu-s/op")
 			b.ReportMetric(float64(feeds*b.N)/b.Elapsed().Seconds(), "feeds/s")
+		})
+	}
+}
+
+// BenchmarkWorkers is an hour in which 10,000 hosts answer 304, each as late as hosts far away do: lognormal, median 150 ms.
+func BenchmarkWorkers(b *testing.B) {
+	const feeds = 10_000
+	s := newSite(b)
+	random := rand.New(rand.NewPCG(1, 2))
+	for n := range feeds {
+		f := s.add(fmt.Sprint("Category ", n%20), 1)
+		f.validators, f.delay = true, time.Duration(150*math.Exp(0.8*random.NormFloat64())*float64(time.Millisecond))
+	}
+	w := newWorld(b, s)
+	w.subscribe()
+	hour := 0
+	w.with("CRAWL_WORKERS=1024").silent(runAt(hour), "run")
+	for _, workers := range []int{32, 64, 128, 256, 512, 1024} {
+		b.Run(fmt.Sprint(workers), func(b *testing.B) {
+			for b.Loop() {
+				hour += 2
+				w.with(fmt.Sprint("CRAWL_WORKERS=", workers)).silent(runAt(hour), "run")
+			}
 		})
 	}
 }

@@ -33,6 +33,7 @@ type siteFeed struct {
 	header     http.Header   // goes with every answer
 	validators bool          // ETag and Last-Modified are sent and answered with 304
 	gate       chan struct{} // holds answers back until it is closed; nil: open
+	delay      time.Duration // before each answer
 	items      []siteItem
 	published  int // items ever
 	version    int // raised by each change of items

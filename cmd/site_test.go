@@ -99,10 +99,11 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	entry := &siteRequest{feed: f, at: time.Now(), header: r.Header.Clone()}
 	s.log = append(s.log, entry)
-	a, gate := f.answer(r), f.gate
+	a, gate, delay := f.answer(r), f.gate, f.delay
 	s.news.Broadcast()
 	s.mu.Unlock()
 
+	time.Sleep(delay)
 	if !s.pass(r, gate) || !s.write(w, r, a) {
 		return
 	}
