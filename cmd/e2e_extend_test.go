@@ -54,6 +54,26 @@ func TestARunOfOneCategoryIsNotTheHours(t *testing.T) {
 	}
 }
 
+// A category that is named twice, and a feed that is named by id and by URL, are worked on once.
+func TestWhatIsNamedTwiceIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.add("One", 2)
+	s.add("Two", 2)
+	w := newWorld(t, s)
+	w.subscribe()
+	again := []string{"--category", "One", "--category", "Two", "--category", "One"}
+	if e := w.run(runAt(0), append([]string{"run", "--dry-run"}, again...)...).want(0); strings.Count(e.stdout, "fetch ") != 2 {
+		t.Errorf("the plan names a feed twice: %s", e)
+	}
+	w.silent(runAt(0), append([]string{"run"}, again...)...)
+	eachOnce(t, s.cut(), s.feeds)
+	w.silent(runAt(1), "run", "--feed", "1", "--feed", s.feeds[0].url, "--feed", "1")
+	eachOnce(t, s.cut(), s.feeds[:1])
+	w.silent(halfAt(1), "half-check")
+	w.converged(halfAt(1).Add(time.Minute))
+}
+
 // change writes to the database, as another program might.
 func (w *world) change(statement string) {
 	w.t.Helper()

@@ -88,10 +88,10 @@ func (s *session) header(category int64) state.Header {
 	return state.Header{Category: category, Hour: s.hour, Host: s.dir.ID, Epoch: s.epoch, Run: s.run, Started: s.start}
 }
 
+// chosenCategories are those that the options name, each once, else all.
 func (s *session) chosenCategories(ctx context.Context) ([]store.Category, error) {
-	all, err := s.store.Categories(ctx)
-	if err != nil || len(s.options.Categories) == 0 {
-		return all, err
+	if len(s.options.Categories) == 0 {
+		return s.store.Categories(ctx)
 	}
 	var out []store.Category
 	for _, name := range s.options.Categories {
@@ -99,10 +99,8 @@ func (s *session) chosenCategories(ctx context.Context) ([]store.Category, error
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range all {
-			if c.ID == found.ID {
-				out = append(out, c)
-			}
+		if !slices.ContainsFunc(out, func(c store.Category) bool { return c.ID == found.ID }) {
+			out = append(out, found)
 		}
 	}
 	return out, nil
