@@ -25,8 +25,15 @@ func newRun(p program) *cobra.Command {
 		Use:   "run",
 		Short: "the hourly run: fetch what is due and store what is new",
 		Args:  takes(0, 0, ""),
-		RunE:  p.with(func(ctx context.Context, a *app, _ []string) error { return runRun(ctx, a, o) }),
 	}
+	c.RunE = p.with(func(ctx context.Context, a *app, _ []string) error {
+		for _, other := range []string{"feed", "failed"} {
+			if err := exclusive(c, "category", other); err != nil {
+				return err
+			}
+		}
+		return runRun(ctx, a, o)
+	})
 	flags := c.Flags()
 	flags.BoolVar(&o.Force, "force", false, "fetch also what is done this hour or not due")
 	flags.StringArrayVar(&o.Categories, "category", nil, "only the category `NAME` (repeatable)")
