@@ -98,8 +98,17 @@ func (a *app) crawlConfig() crawl.Config {
 	}
 }
 
-// open opens directory and database for a command that works beside a run.
-func (a *app) open(ctx context.Context, use func(d *state.Dir, s *store.Store) error) (err error) {
+// open opens directory and database for a command that works beside a run. It makes neither: errNothingYet is an error's cause where
+// there is no database.
+func (a *app) open(ctx context.Context, use func(d *state.Dir, s *store.Store) error) error {
+	if err := a.mustExist(); err != nil {
+		return err
+	}
+	return a.openOrCreate(ctx, use)
+}
+
+// openOrCreate is open for a command that brings something into a database.
+func (a *app) openOrCreate(ctx context.Context, use func(d *state.Dir, s *store.Store) error) (err error) {
 	d, s, err := crawl.OpenStore(ctx, a.crawlConfig())
 	if err != nil {
 		return err
@@ -108,13 +117,12 @@ func (a *app) open(ctx context.Context, use func(d *state.Dir, s *store.Store) e
 	return use(d, s)
 }
 
-// openExisting is open for a command that only reads: it makes neither directory nor database. errNothingYet is an error's cause
-// where there is none.
-func (a *app) openExisting(ctx context.Context, use func(d *state.Dir, s *store.Store) error) error {
+// mustExist is errNothingYet where there is no database.
+func (a *app) mustExist() error {
 	if _, err := os.Lstat(a.database()); errors.Is(err, fs.ErrNotExist) {
 		return &hintedError{fmt.Errorf("%w at %s", errNothingYet, a.database()), "crawl import or crawl add makes one; --dir or CRAWL_DIR names another place"}
 	}
-	return a.open(ctx, use)
+	return nil
 }
 
 var errNothingYet = errors.New("there is no database")

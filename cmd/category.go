@@ -71,7 +71,7 @@ func listedAs(c store.Category) listedCategory {
 }
 
 func runCategoryList(ctx context.Context, a *app) error {
-	return a.openExisting(ctx, func(_ *state.Dir, s *store.Store) error {
+	return a.open(ctx, func(_ *state.Dir, s *store.Store) error {
 		categories, err := s.Categories(ctx)
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func runCategorySet(ctx context.Context, a *app, name string, ranked bool) error
 	if err != nil {
 		return err
 	}
-	return a.open(ctx, func(_ *state.Dir, s *store.Store) error { return s.SetRanked(ctx, name, ranked) })
+	return a.openOrCreate(ctx, func(_ *state.Dir, s *store.Store) error { return s.SetRanked(ctx, name, ranked) })
 }
 
 func runCategoryRename(ctx context.Context, a *app, old, name string) error {

@@ -21,7 +21,7 @@ func newExport(p program) *cobra.Command {
 }
 
 func runExport(ctx context.Context, a *app) error {
-	return a.openExisting(ctx, func(_ *state.Dir, s *store.Store) error {
+	return a.open(ctx, func(_ *state.Dir, s *store.Store) error {
 		feeds, err := s.Feeds(ctx, store.Filter{})
 		if err != nil {
 			return err

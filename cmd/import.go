@@ -75,12 +75,14 @@ func runImport(ctx context.Context, a *app, path string, o importOptions) error 
 		a.fault("%s: line %d: %s%s", name, r.Line, quoted(r.Title), r.Reason)
 	}
 	done := imported{Refused: append([]refusedLine{}, refused...), DryRun: o.dryRun, Damage: nullError(damage)}
-	err = a.open(ctx, func(_ *state.Dir, s *store.Store) error {
-		if o.dryRun {
-			return done.foresee(ctx, a, s, feeds, o)
-		}
-		return done.apply(ctx, a, s, feeds, o)
-	})
+	if o.dryRun {
+		err = a.open(ctx, func(_ *state.Dir, s *store.Store) error { return done.foresee(ctx, a, s, feeds, o) })
+	} else {
+		err = a.openOrCreate(ctx, func(_ *state.Dir, s *store.Store) error { return done.apply(ctx, a, s, feeds, o) })
+	}
+	if o.dryRun && errors.Is(err, errNothingYet) {
+		done.Added, err = len(feeds), nil
+	}
 	switch {
 	case err != nil:
 		return err

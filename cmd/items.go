@@ -63,7 +63,7 @@ func runItems(ctx context.Context, a *app, o itemsOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.openExisting(ctx, func(_ *state.Dir, s *store.Store) error {
+	return a.open(ctx, func(_ *state.Dir, s *store.Store) error {
 		filter, err := o.filter(ctx, s)
 		if err != nil {
 			return err

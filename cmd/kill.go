@@ -2,7 +2,10 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,6 +40,9 @@ type killed struct {
 }
 
 func runKill(ctx context.Context, a *app, o killOptions) error {
+	if _, err := os.Stat(a.dir); errors.Is(err, fs.ErrNotExist) {
+		return &hintedError{fmt.Errorf("there is no data directory %s", a.dir), "nothing can run there; --dir or CRAWL_DIR names another place"}
+	}
 	d, err := state.Open(a.dir)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func newList(p program) *cobra.Command {
 }
 
 func runList(ctx context.Context, a *app, o listOptions) error {
-	return a.openExisting(ctx, func(_ *state.Dir, s *store.Store) error {
+	return a.open(ctx, func(_ *state.Dir, s *store.Store) error {
 		filter := store.Filter{Stopped: o.stopped, Failing: o.failing}
 		if o.category != nil {
 			if _, err := s.FindCategory(ctx, *o.category); err != nil {

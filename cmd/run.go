@@ -195,6 +195,9 @@ type planned struct {
 }
 
 func dryRun(ctx context.Context, a *app, o crawl.RunOptions) error {
+	if err := a.mustExist(); err != nil {
+		return err
+	}
 	plan, err := crawl.Plan(ctx, a.crawlConfig(), o)
 	if err != nil {
 		return err

@@ -89,7 +89,7 @@ type statusRun struct {
 
 func runStatus(ctx context.Context, a *app, o statusOptions) error {
 	var s status
-	err := a.openExisting(ctx, func(d *state.Dir, db *store.Store) (err error) {
+	err := a.open(ctx, func(d *state.Dir, db *store.Store) (err error) {
 		s, err = a.status(ctx, d, db)
 		return err
 	})

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"time"
 
 	"crawl/crawl/feed"
@@ -16,7 +18,7 @@ import (
 const migrationWait = 30 * time.Second
 
 // OpenStore opens directory and database for the commands that work beside a run. Where the database has to be created or
-// migrated, that is done under the run lock.
+// migrated, that is done under the run lock. None is created in place of one that the directory has worked with.
 func OpenStore(ctx context.Context, cfg Config) (*state.Dir, *store.Store, error) {
 	dir, err := openDir(cfg)
 	if err != nil {
@@ -24,12 +26,33 @@ func OpenStore(ctx context.Context, cfg Config) (*state.Dir, *store.Store, error
 	}
 	s, err := openDatabase(ctx, cfg, dir, store.Options{})
 	if errors.Is(err, store.ErrOutdated) {
-		s, err = migrate(ctx, cfg, dir)
+		s, err = makeReady(ctx, cfg, dir)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	return dir, s, nil
+}
+
+// makeReady creates or migrates the database.
+func makeReady(ctx context.Context, cfg Config, dir *state.Dir) (*store.Store, error) {
+	seen, err := dir.HighestSeq()
+	if err == nil {
+		err = checkPresent(cfg, dir, seen)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return migrate(ctx, cfg, dir)
+}
+
+// checkPresent refuses to make a new database where there was one: it may be on a disk that is not there just now.
+func checkPresent(cfg Config, dir *state.Dir, seen int64) error {
+	path := databasePath(cfg, dir)
+	if _, err := os.Stat(path); seen == 0 || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("the database %s is gone, though the directory %s has worked with one: put it back, or begin anew with another directory", path, dir.Path)
 }
 
 func openDir(cfg Config) (*state.Dir, error) {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"strconv"
 	"time"
 
@@ -104,7 +102,7 @@ func (s *session) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkPresent(seen); err != nil {
+	if err := checkPresent(s.cfg, s.dir, seen); err != nil {
 		return err
 	}
 	if err := s.noteAs(kindMigration); err != nil { // which is never taken over
@@ -136,15 +134,6 @@ func (s *session) noteAs(kind string) error {
 	h := s.holder()
 	h.Kind = kind
 	return s.lock.Note(h)
-}
-
-// checkPresent refuses to make a new database where there was one: it may be on a disk that is not there just now.
-func (s *session) checkPresent(seen int64) error {
-	path := databasePath(s.cfg, s.dir)
-	if _, err := os.Stat(path); seen == 0 || !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return fmt.Errorf("the database %s is gone, though this directory has worked with one: put it back, or begin anew with crawl import", path)
 }
 
 func (s *session) keepSeq(ctx context.Context) error {
