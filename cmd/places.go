@@ -4,14 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-
-	"github.com/knadh/koanf/v2"
+	"strings"
 )
 
 // dataDirectory is --dir, else $CRAWL_DIR, else $XDG_DATA_HOME/crawl, else ~/.local/share/crawl.
-func dataDirectory(flags, vars *koanf.Koanf, env func(string) (string, bool)) (string, error) {
-	for _, k := range []*koanf.Koanf{flags, vars} {
-		if dir := k.String("dir"); dir != "" {
+func dataDirectory(flags, vars source, env func(string) (string, bool)) (string, error) {
+	for _, from := range []source{flags, vars} {
+		if dir := strings.Join(from["dir"].texts, ""); dir != "" {
 			return filepath.Abs(dir)
 		}
 	}
@@ -20,9 +19,9 @@ func dataDirectory(flags, vars *koanf.Koanf, env func(string) (string, bool)) (s
 
 // configFile is --config, else $CRAWL_CONFIG, else crawl.toml in the data directory, else in $XDG_CONFIG_HOME/crawl; "" if
 // there is none. A file that was named must be there.
-func configFile(dir string, flags, vars *koanf.Koanf, env func(string) (string, bool)) (string, error) {
-	for _, k := range []*koanf.Koanf{flags, vars} {
-		if path := k.String("config"); path != "" {
+func configFile(dir string, flags, vars source, env func(string) (string, bool)) (string, error) {
+	for _, from := range []source{flags, vars} {
+		if path := strings.Join(from["config"].texts, ""); path != "" {
 			return filepath.Abs(path)
 		}
 	}

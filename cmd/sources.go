@@ -3,16 +3,14 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/knadh/koanf/parsers/toml/v2"
-	"github.com/knadh/koanf/providers/confmap"
-	"github.com/knadh/koanf/providers/posflag"
-	"github.com/knadh/koanf/v2"
+	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/pflag"
 )
 
@@ -71,22 +69,22 @@ func givenHidden(flags *pflag.FlagSet) (name string) {
 	return name
 }
 
+// source is what one source says: which settings, and in which words.
+type source = map[string]origin
+
 // loadSettings puts the sources together: a flag beats a variable beats the file beats the default. The errors name the source.
 func loadSettings(flags *pflag.FlagSet, env func(string) (string, bool)) (settings, map[string]origin, error) {
-	layers := settingLayers{list: settingList(), origins: map[string]origin{}, all: koanf.New(".")}
-	return layers.load(flags, env)
+	return loadFrom(flags, env, fileSource)
 }
 
 // loadWithoutFile is loadSettings for commands that must work whatever the file says.
 func loadWithoutFile(flags *pflag.FlagSet, env func(string) (string, bool)) (settings, map[string]origin, error) {
-	layers := settingLayers{list: settingList(), origins: map[string]origin{}, all: koanf.New("."), noFile: true}
-	return layers.load(flags, env)
+	return loadFrom(flags, env, func(string) (source, error) { return nil, nil })
 }
 
-func (layers *settingLayers) load(flags *pflag.FlagSet, env func(string) (string, bool)) (settings, map[string]origin, error) {
-	fromEnv, fromFlags := layers.variables(env), layers.flags(flags)
-
-	var s settings
+// loadFrom is loadSettings with a reader of the file.
+func loadFrom(flags *pflag.FlagSet, env func(string) (string, bool), readFile func(path string) (source, error)) (s settings, origins source, err error) {
+	fromEnv, fromFlags := variableSource(env), flagSource(flags)
 	dir, err := dataDirectory(fromFlags, fromEnv, env)
 	if err != nil {
 		return s, nil, err
@@ -95,111 +93,103 @@ func (layers *settingLayers) load(flags *pflag.FlagSet, env func(string) (string
 	if err != nil {
 		return s, nil, err
 	}
-	fromFile, err := layers.file(path)
+	fromFile, err := readFile(path)
 	if err != nil {
 		return s, nil, err
 	}
-	for _, layer := range []layer{{"default", layers.defaults(dir, path)}, {path, fromFile}, {"variable", fromEnv}, {"flag", fromFlags}} {
-		if err := layers.put(layer); err != nil {
-			return s, nil, err
-		}
+	origins = defaultSource(dir, path)
+	for _, stronger := range []source{fromFile, fromEnv, fromFlags} {
+		maps.Copy(origins, stronger)
 	}
-	if err := layers.read(&s); err != nil {
+	if err := s.read(origins); err != nil {
 		return s, nil, err
 	}
 	s.dir, s.config = dir, path
 	if base := "."; s.db != "" {
-		if layers.origins["db"].from == path {
+		if origins["db"].from == path {
 			base = filepath.Dir(path)
 		}
 		s.db, err = filepath.Abs(against(base, s.db))
 	}
-	return s, layers.origins, errors.Join(err, s.check(layers.origins))
+	return s, origins, errors.Join(err, s.check(origins))
 }
 
-// layer is what one source says.
-type layer struct {
-	from   string
-	values *koanf.Koanf
-}
-
-// settingLayers collects the sources, the weakest first.
-type settingLayers struct {
-	list    []setting
-	origins map[string]origin
-	all     *koanf.Koanf
-	noFile  bool // the file is not read
-}
-
-func (l *settingLayers) defaults(dir, path string) *koanf.Koanf {
-	values := map[string]any{"dir": dir, "config": path}
-	for _, s := range l.list {
-		switch {
-		case s.list:
-			values[s.name] = []string{}
-		case s.def != "" || values[s.name] == nil:
-			values[s.name] = s.def
+func defaultSource(dir, path string) source {
+	values := source{}
+	for _, s := range settingList() {
+		values[s.name] = origin{"default", []string{s.def}}
+		if s.list {
+			values[s.name] = origin{"default", []string{}}
 		}
 	}
-	return loaded(values)
+	values["dir"], values["config"] = origin{"default", []string{dir}}, origin{"default", []string{path}}
+	return values
 }
 
-func (l *settingLayers) variables(env func(string) (string, bool)) *koanf.Koanf {
-	values := map[string]any{}
-	for _, s := range l.list {
+func variableSource(env func(string) (string, bool)) source {
+	values := source{}
+	for _, s := range settingList() {
 		text, set := env(variable(s.name))
 		if !set || text == "" && !s.list {
 			continue
 		}
+		texts := []string{text}
 		if s.list {
-			values[s.name] = splitList(text)
-		} else {
-			values[s.name] = text
+			texts = splitList(text)
 		}
+		values[s.name] = origin{"variable " + variable(s.name), texts}
 	}
-	return loaded(values)
+	return values
 }
 
-func (l *settingLayers) flags(flags *pflag.FlagSet) *koanf.Koanf {
-	k := koanf.New(".")
-	// Read of posflag cannot fail, nor can Load of its result.
-	_ = k.Load(posflag.ProviderWithFlag(flags, ".", nil, func(f *pflag.Flag) (string, any) {
-		value, ours := f.Value.(*settingFlag)
-		switch {
-		case !ours || !f.Changed:
-			return "", nil
-		case value.setting.list:
-			return f.Name, append([]string{}, value.texts...)
-		default:
-			return f.Name, value.texts[0]
+func flagSource(flags *pflag.FlagSet) source {
+	values := source{}
+	flags.Visit(func(f *pflag.Flag) {
+		if value, ours := f.Value.(*settingFlag); ours {
+			values[f.Name] = origin{"flag --" + f.Name, value.texts}
 		}
-	}), nil)
-	return k
+	})
+	return values
 }
 
-// file reads the TOML file at path, "" for none.
-func (l *settingLayers) file(path string) (*koanf.Koanf, error) {
-	if path == "" || l.noFile {
-		return koanf.New("."), nil
+// fileSource reads the TOML file at path, "" for none.
+func fileSource(path string) (source, error) {
+	if path == "" {
+		return nil, nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
-	values, err := toml.Parser().Unmarshal(text)
-	if err != nil {
+	var file map[string]any
+	if err := toml.Unmarshal(text, &file); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, positioned(err))
 	}
-	k := loaded(values)
-	for _, key := range k.Keys() {
+	values, known := source{}, names(settingList())
+	for _, name := range slices.Sorted(maps.Keys(file)) {
+		key := dotted(name, file[name])
 		if key == "dir" || key == "config" {
 			return nil, &usageError{fmt.Errorf("%s: %s cannot be set in the file", path, key), "use --" + key + " or the variable " + variable(key)}
 		}
-		if !slices.ContainsFunc(l.list, func(s setting) bool { return s.name == key }) {
-			return nil, &usageError{fmt.Errorf("%s: unknown key %q", path, key), didYouMean(key, names(l.list))}
+		if !slices.Contains(known, key) {
+			return nil, &usageError{fmt.Errorf("%s: unknown key %q", path, key), didYouMean(key, known)}
 		}
+		texts, err := asTexts(file[name])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", path, key, err)
+		}
+		values[key] = origin{path, texts}
 	}
-	return k, nil
+	return values, nil
+}
+
+// dotted is the whole name of a key, that of the first one in it where it is a table.
+func dotted(key string, value any) string {
+	if table, _ := value.(map[string]any); len(table) > 0 {
+		first := slices.Min(slices.Collect(maps.Keys(table)))
+		return key + "." + dotted(first, table[first])
+	}
+	return key
 }
 
 // positioned puts the place in the file, which the parser knows, before its error.
@@ -212,41 +202,16 @@ func positioned(err error) error {
 	return fmt.Errorf("line %d, column %d: %s", row, column, strings.TrimPrefix(err.Error(), "toml: "))
 }
 
-func loaded(values map[string]any) *koanf.Koanf {
-	k := koanf.New(".")
-	_ = k.Load(confmap.Provider(values, ""), nil) // a map loads without error
-	return k
-}
-
-// put lays one source over those before it.
-func (l *settingLayers) put(layer layer) error {
-	for _, key := range layer.values.Keys() {
-		from := layer.from
-		switch from {
-		case "variable":
-			from += " " + variable(key)
-		case "flag":
-			from += " --" + key
-		}
-		texts, err := asTexts(layer.values.Get(key))
-		if err != nil {
-			return fmt.Errorf("%s: %s: %w", layer.from, key, err)
-		}
-		l.origins[key] = origin{from, texts}
-	}
-	return l.all.Merge(layer.values)
-}
-
 // read turns what is in force into values.
-func (l *settingLayers) read(s *settings) error {
-	for _, setting := range l.list {
-		o := l.origins[setting.name]
-		texts, err := asTexts(l.all.Get(setting.name))
-		if err == nil && !setting.list && len(texts) != 1 {
+func (s *settings) read(inForce source) error {
+	for _, setting := range settingList() {
+		var err error
+		o := inForce[setting.name]
+		if !setting.list && len(o.texts) != 1 {
 			err = errors.New("one value is needed, not a list")
 		}
-		for i := 0; err == nil && i < len(texts); i++ {
-			err = setting.read(s, texts[i])
+		for i := 0; err == nil && i < len(o.texts); i++ {
+			err = setting.read(s, o.texts[i])
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", blame(setting.name, o.from), err)
