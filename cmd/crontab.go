@@ -1,10 +1,12 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"unicode"
 
@@ -58,23 +60,33 @@ type job struct {
 }
 
 // jobFlags are the flags that a job needs to do what this invocation would: those that were given by flag or variable, for a job
-// has neither. What stands in the file, and defaults, the job finds by itself.
+// has neither, and the places that it would not find by its home directory alone. What stands in the file, and defaults, it finds by
+// itself.
 func (a *app) jobFlags(groups group) ([]string, error) {
+	home := func(name string) (value string, set bool) {
+		if name == "HOME" {
+			return a.env(name)
+		}
+		return "", false
+	}
+	dir, _ := dataDirectory(nil, nil, home) // without a home directory none is found
+	config, _ := configFile(a.dir, nil, nil, home)
 	var flags []string
 	for _, s := range settingList() {
 		o := a.origins[s.name]
-		given := strings.HasPrefix(o.from, "flag ") || strings.HasPrefix(o.from, "variable ")
-		if !given || s.group&groups == 0 || s.name == "log-level" || s.name == "log-format" {
-			continue
-		}
-		texts := o.texts
+		needed, texts := strings.HasPrefix(o.from, "flag ") || strings.HasPrefix(o.from, "variable "), o.texts
 		switch s.name {
 		case "dir":
-			texts = []string{a.dir}
-		case "config":
-			texts = []string{a.settings.config}
+			needed, texts = needed || a.dir != dir, []string{a.dir}
+		case "config": // of no file at all one that is empty comes nearest
+			needed, texts = needed || a.settings.config != config, []string{cmp.Or(a.settings.config, os.DevNull)}
 		case "db":
 			texts = []string{a.db}
+		case "log-level", "log-format":
+			continue
+		}
+		if !needed || s.group&groups == 0 {
+			continue
 		}
 		for _, text := range texts {
 			if s.secret && withoutPassword(text) != text {
