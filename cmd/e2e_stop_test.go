@@ -122,12 +122,14 @@ func TestTheDeadlineEndsTheHour(t *testing.T) {
 	s.cut()
 	doors(shut)
 	e := w.run(runAt(1), "run", "--deadline", "1s").want(3)
-	if e.stderr == "" || e.elapsed > soon {
+	if !strings.HasSuffix(e.stderr, "; the half-check goes on\nhint: crawl half-check goes on at once, for those who cannot wait for cron\n") || e.elapsed > soon {
 		t.Fatalf("want a message, soon, of %s", e)
 	}
 	w.storedOnce()
 	eachOnce(t, s.cut(), s.feeds)
-	w.run(halfAt(1), "half-check", "--deadline", "1s")
+	if e := w.run(halfAt(1), "half-check", "--deadline", "1s").want(3); !oneLine(e.stderr, "6 feeds are left for the next hour") {
+		t.Fatalf("the half-check is said to go on after itself: %s", e)
+	}
 	eachOnce(t, s.cut(), s.feeds[quick:])
 	same(t, "steps", []string{"optimize"}, w.query("SELECT name FROM steps WHERE hour = ?", hourOf(1)))
 	w.converged(halfAt(1).Add(time.Minute))
@@ -140,4 +142,9 @@ func TestTheDeadlineEndsTheHour(t *testing.T) {
 		}
 	}
 	w.converged(halfAt(2))
+	doors(shut)
+	late := w.run(halfAt(2).Add(time.Minute), "run", "--feed", s.feeds[quick].url, "--deadline", "1s").want(3)
+	if !oneLine(late.stderr, "a run fetches what is left when it is due") {
+		t.Fatalf("the half-check is said to go on with feeds that were named: %s", late)
+	}
 }

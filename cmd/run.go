@@ -16,7 +16,7 @@ import (
 
 type runOptions struct {
 	crawl.RunOptions
-	dryRun bool
+	dryRun, failIfRunning bool
 }
 
 func newRun(p program) *cobra.Command {
@@ -41,7 +41,7 @@ func newRun(p program) *cobra.Command {
 	flags.BoolVar(&o.Failed, "failed", false, "only feeds whose last fetch failed")
 	flags.BoolVar(&o.Refetch, "refetch", false, "ask for whole documents, as if nothing were known of them")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be fetched or skipped and why; no network, no writes")
-	flags.BoolVar(&o.FailIfRunning, "fail-if-running", false, "exit with 6 if another process works on this hour")
+	flags.BoolVar(&o.failIfRunning, "fail-if-running", false, "exit with 6 if another process works on this hour")
 	addSettings(flags, forFetch|forInvoked|forRun)
 	return c
 }
@@ -54,7 +54,7 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 	if o.dryRun {
 		return dryRun(ctx, a, o.RunOptions)
 	}
-	return a.invoke(o.FailIfRunning, func(cfg crawl.Config) (crawl.Summary, error) {
+	return a.invoke(o.failIfRunning, func(cfg crawl.Config) (crawl.Summary, error) {
 		return crawl.Run(ctx, cfg, o.RunOptions)
 	})
 }
@@ -115,7 +115,10 @@ func (a *app) verdict(s crawl.Summary, failIfRunning bool) error {
 		a.sayUnlessLogged(text)
 	case crawl.Unfinished:
 		text := "unfinished: " + cmp.Or(s.Reason, "the deadline was reached")
-		return &hintedError{&outcomeError{s.Outcome, text}, "crawl half-check goes on at once, for those who cannot wait for cron"}
+		if s.Resumable {
+			return &hintedError{&outcomeError{s.Outcome, text}, "crawl half-check goes on at once, for those who cannot wait for cron"}
+		}
+		return &outcomeError{s.Outcome, text}
 	case crawl.Outage:
 		text := "outage: " + cmp.Or(s.Reason, "our own network looked down")
 		return &hintedError{&outcomeError{s.Outcome, text}, "see whether this machine has a route and a resolver"}

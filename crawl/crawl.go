@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"crawl/crawl/fetch"
-	"crawl/state"
 )
 
 // Config is what every entry point of this package needs. cmd fills it from flags, variables, file and defaults.
@@ -51,20 +50,18 @@ type Progress struct {
 
 // RunOptions are the flags of `crawl run`.
 type RunOptions struct {
-	Force         bool
-	Categories    []string // names
-	Feeds         []string // ids or URLs
-	Failed        bool
-	Refetch       bool
-	MaxFeeds      int // 0: no cap
-	Deadline      time.Duration
-	FailIfRunning bool
+	Force      bool
+	Categories []string // names
+	Feeds      []string // ids or URLs
+	Failed     bool
+	Refetch    bool
+	MaxFeeds   int // 0: no cap
+	Deadline   time.Duration
 }
 
 // HalfCheckOptions are the flags of `crawl half-check`.
 type HalfCheckOptions struct {
-	Deadline      time.Duration
-	FailIfRunning bool
+	Deadline time.Duration
 }
 
 // Outcomes of an invocation, as in `run --json`.
@@ -109,8 +106,8 @@ type Summary struct {
 
 	// Reason is one line for a person on why the outcome is not done, or why nothing was done ("the kill flag is up since …").
 	Reason string `json:"-"`
-	// Holder is who works, when Outcome is Running.
-	Holder *state.Holder `json:"-"`
+	// Resumable says of what is unfinished that a half-check can go on with it at once.
+	Resumable bool `json:"-"`
 	// Whole counts documents that had to be parsed whole, by reason (run -v says it).
 	Whole map[string]int `json:"-"`
 }

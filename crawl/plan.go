@@ -71,7 +71,7 @@ func capPlan(plan []Planned, n int) {
 }
 
 func (s *session) plannedFeeds(ctx context.Context) ([]store.Feed, error) {
-	if len(s.options.Feeds) > 0 || s.options.Failed {
+	if s.loose() {
 		ids, err := s.named(ctx)
 		if err != nil || len(ids) == 0 {
 			return nil, err
@@ -135,8 +135,7 @@ func (s *session) deferredOf(feeds []store.Feed, done map[int64]state.Info) (map
 // plan gives the verdict on one feed in the words of the design. The claim's own conditions decide in the end.
 func (s *session) plan(f store.Feed, categoryDone, deferred bool) Planned {
 	p := Planned{Feed: f}
-	named := len(s.options.Feeds) > 0 || s.options.Failed
-	force := s.options.Force || named
+	named := s.loose()
 	switch {
 	case f.Status == "stopped":
 		p.Reason = "stopped: " + f.StoppedReason
@@ -144,7 +143,7 @@ func (s *session) plan(f store.Feed, categoryDone, deferred bool) Planned {
 		p.Reason = "asked for quiet until " + f.RetryAfterUntil.Format(time.RFC3339)
 	case named:
 		p.Fetch, p.Reason = true, "named"
-	case force:
+	case s.options.Force:
 		p.Fetch, p.Reason = true, "forced"
 	case deferred:
 		p.Reason = "left to the next hour, in which it is first"

@@ -40,9 +40,9 @@ func (s *session) finish(ctx context.Context, err error) (Summary, error) {
 	if errors.Is(err, store.ErrBusy) { // what ended the wait for another program's lock says more
 		switch {
 		case s.dir.Killed():
-			s.sum.Outcome, s.sum.Reason, err = judgeEnd(errKilled)
+			err = s.judgeEnd(errKilled)
 		case ctx.Err() != nil:
-			s.sum.Outcome, s.sum.Reason, err = judgeEnd(errSignal)
+			err = s.judgeEnd(errSignal)
 		}
 	}
 	err = errors.Join(err, s.end())
@@ -55,7 +55,7 @@ func (s *session) hourly(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(s.options.Feeds) > 0 || s.options.Failed {
+	if s.loose() {
 		return s.someFeeds(ctx)
 	}
 	flag, err := s.dir.Flag()
@@ -131,11 +131,7 @@ func (s *session) record(ctx context.Context, work func(context.Context) error) 
 
 // close gives the run its outcome. What is an outcome is no error.
 func (s *session) close(ctx context.Context, err error) error {
-	s.sum.Outcome, s.sum.Reason, err = judgeEnd(err)
-	if s.closedEarly && err == nil && s.sum.Outcome == Done {
-		s.sum.Outcome = Unfinished
-		s.sum.Reason = fmt.Sprintf("the deadline is reached; %d feeds are left for the next hour", s.sum.Feeds.Left)
-	}
+	err = s.judgeEnd(err)
 	outcome := s.sum.Outcome
 	if err != nil {
 		outcome = "error"
@@ -185,28 +181,48 @@ func (s *session) tellTrouble(ctx context.Context) error {
 	return nil
 }
 
-// judgeEnd tells the outcomes from the errors.
-func judgeEnd(err error) (outcome, reason string, rest error) {
+// judgeEnd tells the outcomes from the errors, and puts the outcome into the summary.
+func (s *session) judgeEnd(err error) (rest error) {
+	sum := &s.sum
+	sum.Outcome, sum.Reason, sum.Resumable = Unfinished, "", false
 	switch {
+	case err == nil && s.closedEarly:
+		sum.Reason = fmt.Sprintf("the deadline is reached; %d feeds are left for the next hour", sum.Feeds.Left)
 	case err == nil:
-		return Done, "", nil
+		sum.Outcome = Done
 	case errors.Is(err, errOutage):
-		return Outage, err.Error() + "; nothing was counted against the feeds; the half-check tries again", nil
+		sum.Outcome, sum.Reason = Outage, err.Error()+"; nothing was counted against the feeds; "+s.heir("tries again")
 	case errors.Is(err, errDeadline):
-		return Unfinished, "the deadline is reached; the half-check goes on", nil
+		sum.Reason, sum.Resumable = "the deadline is reached; "+s.heir("goes on"), !s.loose()
 	case errors.Is(err, errLeases):
-		return Unfinished, errLeases.Error() + "; the next run goes on", nil
+		sum.Reason, sum.Resumable = errLeases.Error()+"; "+s.heir("goes on"), !s.loose()
 	case errors.Is(err, errKilled):
-		return Killed, "stopped by the kill flag", nil
+		sum.Outcome, sum.Reason = Killed, "stopped by the kill flag"
 	case errors.Is(err, context.Canceled), errors.Is(err, errSignal):
-		return Killed, "stopped by a signal", nil
+		sum.Outcome, sum.Reason = Killed, "stopped by a signal"
+	default:
+		return err
 	}
-	return Unfinished, "", err
+	return nil
 }
+
+// heir says who does what this session leaves.
+func (s *session) heir(does string) string {
+	switch {
+	case s.loose():
+		return "a run fetches what is left when it is due"
+	case s.kind == kindHalfCheck:
+		return "the next run " + does
+	}
+	return "the half-check " + does
+}
+
+// loose tells whether this is a run of some feeds, of which nothing is kept for a half-check.
+func (s *session) loose() bool { return len(s.options.Feeds) > 0 || s.options.Failed }
 
 // whole tells whether this is the hour's run, and not one of some categories or feeds.
 func (s *session) whole() bool {
-	return len(s.options.Categories) == 0 && len(s.options.Feeds) == 0 && !s.options.Failed
+	return len(s.options.Categories) == 0 && !s.loose()
 }
 
 // raiseFlag says on disk that a run of a whole hour has begun.

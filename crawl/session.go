@@ -57,8 +57,7 @@ func begin(ctx context.Context, cfg Config, kind string) (*session, error) {
 		return nil, err
 	}
 	if s.lock == nil {
-		s.sum.Outcome, s.sum.Holder = Running, holder
-		s.sum.Reason = describeHolder(holder)
+		s.sum.Outcome, s.sum.Reason = Running, describeHolder(holder)
 		return s, nil
 	}
 	if err = s.open(ctx); err != nil {
