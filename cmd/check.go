@@ -2,8 +2,10 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -68,8 +70,8 @@ type checkedItem struct {
 
 func runCheck(ctx context.Context, a *app, address string) error {
 	c, err := crawl.Check(ctx, a.crawlConfig(), address)
-	if _, missing := os.Stat(address); err != nil && missing != nil && !strings.Contains(address, ":") {
-		err = &hintedError{err, "there is no file of that name either"}
+	if err != nil {
+		err = hintAtFile(err, address)
 	}
 	if a.json {
 		out := checkedAs(c)
@@ -94,6 +96,20 @@ func runCheck(ctx context.Context, a *app, address string) error {
 		t.add(dash(stamp(i.PublishedAt)), dash(narrow(i.Title)), dash(i.URL), i.Key)
 	}
 	return t.print(a.program)
+}
+
+// hintAtFile adds to an error what stands against the address as a file's name.
+func hintAtFile(err error, address string) error {
+	_, missing := os.Stat(address)
+	switch {
+	case missing == nil && errors.Is(err, fs.ErrPermission):
+		return unreadable(err)
+	case errors.Is(missing, fs.ErrPermission):
+		return unreadable(missing)
+	case missing != nil && !strings.Contains(address, ":"):
+		return &hintedError{err, "there is no file of that name either"}
+	}
+	return err
 }
 
 // writeChecked prints the document's own facts, those that are known.

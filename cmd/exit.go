@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"crawl/crawl"
+	"crawl/crawl/fetch"
 	"crawl/state"
 	"crawl/store"
 )
@@ -44,6 +45,14 @@ type hintedError struct {
 
 func (e *hintedError) Error() string { return e.err.Error() }
 func (e *hintedError) Unwrap() error { return e.err }
+
+// unreadable is the error of an input file that cannot be opened or read.
+func unreadable(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return &usageError{err, "the user who runs crawl must be able to read it"}
+	}
+	return &usageError{err: err}
+}
 
 // outcomeError is an outcome of a run that has an exit code of its own.
 type outcomeError struct {
@@ -105,6 +114,7 @@ func hint(err error) string {
 	var misuse *crawl.UsageError
 	var hinted *hintedError
 	var held *state.HeldError
+	var fetched *fetch.Error
 	switch {
 	case errors.As(err, &hinted):
 		return hinted.hint
@@ -124,6 +134,7 @@ func hint(err error) string {
 		return "nothing is lost; find the program that holds the database open for writing, and try again"
 	case errors.Is(err, store.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "nothing is lost; free some space and try again"
+	case errors.As(err, &fetched): // a permission that is missing is a firewall's
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "the user who runs crawl must be able to write there"
 	}

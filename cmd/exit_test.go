@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"crawl/crawl"
+	"crawl/crawl/fetch"
 	"crawl/store"
 )
 
@@ -28,6 +29,7 @@ func TestExitCodes(t *testing.T) {
 		{"disk full", wrapped(store.ErrFull), 1, true},
 		{"disk full elsewhere", wrapped(syscall.ENOSPC), 1, true},
 		{"not writable", wrapped(&fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES}), 1, true},
+		{"denied by a firewall", &fetch.Error{Err: syscall.EPERM}, 1, false},
 		{"read-only", wrapped(syscall.EROFS), 1, true},
 		{"database busy", wrapped(store.ErrBusy), 1, true},
 		{"already there", wrapped(store.ErrExists), 1, false},

@@ -102,7 +102,7 @@ func (a *app) readOutlines(path, name string) (outlines []outline, damage, err e
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, nil, &usageError{err: err}
+			return nil, nil, unreadable(err)
 		}
 		defer f.Close()
 		from = f

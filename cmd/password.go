@@ -60,7 +60,7 @@ func (a *app) passwordFromFile(path string) (*string, error) {
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, &usageError{err: fmt.Errorf("--password-file: %w", err)}
+			return nil, unreadable(fmt.Errorf("--password-file: %w", err))
 		}
 		defer f.Close()
 		from = f

@@ -159,7 +159,7 @@ func fileSource(path string) (source, error) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read settings: %w", err)
+		return nil, unreadable(fmt.Errorf("read settings: %w", err))
 	}
 	var file map[string]any
 	if err := toml.Unmarshal(text, &file); err != nil {
