@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"crawl/crawl"
 )
 
 // Killed between snapshot and merge, the half-check only merges.
@@ -151,6 +153,36 @@ func TestTheHookFollowsTheChanges(t *testing.T) {
 	want(3)
 	w.converged(halfAt(1))
 	want(3)
+}
+
+// A hook finds this database, wherever it is, by the variables that the README names, and the world as any program does: what writes into
+// a pipe that nobody reads ends by a signal.
+func TestWhatAHookFinds(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range crawl.HookVariables() {
+		if !strings.Contains(string(readme), "`"+name+"`") {
+			t.Errorf("the README does not name %s", name)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := healthySite(t, 3)
+	w := newWorld(t, s)
+	out := t.TempDir()
+	other := filepath.Join(out, "other.db")
+	w.run(runAt(0), "import", s.opml(), "--db", other).want(0)
+	w.silent(runAt(0), "run", "--db", other, "--hook", fmt.Sprintf(
+		`cd / && %s items --jsonl > %[2]s/items && { yes; echo $? > %[2]s/code; } | head -n 1`, self, out))
+	if got, want := len(lines(t, filepath.Join(out, "items"))), len(s.shown()); got != want {
+		t.Errorf("the hook finds %d items, not %d", got, want)
+	}
+	same(t, "end of a writer without reader", []string{"141"}, lines(t, filepath.Join(out, "code")))
 }
 
 // A ranked category has one position for each item its feeds show and each hour, also after a kill and for an unchanged feed.

@@ -84,7 +84,7 @@ func (c *cobraOutput) error() error {
 // signalContext is a context that the first INT, TERM or HUP ends; a second one ends the process at once. A signal that was
 // ignored from the start (nohup) stays ignored, and writing to a closed pipe is an error like any other.
 func signalContext() (context.Context, func()) {
-	signal.Ignore(syscall.SIGPIPE)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // nobody listens; Ignore would hold for a hook too
 	signals := make(chan os.Signal, 2)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) {

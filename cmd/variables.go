@@ -4,12 +4,12 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+
+	"crawl/crawl"
 )
 
-// hookVariables are those that a hook is given: a crawl that it calls has them without meaning anything by them.
-var hookVariables = []string{"CRAWL_HOUR", "CRAWL_RUN", "CRAWL_NEW", "CRAWL_UPDATED", "CRAWL_REMOVED", "CRAWL_SEQ_AFTER", "CRAWL_SEQ", "CRAWL_EPOCH"}
-
-// warnOfVariables warns of each variable that looks like a setting and is none.
+// warnOfVariables warns of each variable that looks like a setting and is none. A crawl that a hook calls has the hook's variables
+// without meaning anything by them.
 func (a *app) warnOfVariables() {
 	if a.environ == nil {
 		return
@@ -18,9 +18,10 @@ func (a *app) warnOfVariables() {
 	for _, s := range settingList() {
 		known = append(known, variable(s.name))
 	}
+	harmless := append(crawl.HookVariables(), known...)
 	for _, line := range a.environ() {
 		name, _, _ := strings.Cut(line, "=")
-		if !strings.HasPrefix(name, "CRAWL_") || strings.HasPrefix(name, "CRAWL_TEST_") || slices.Contains(known, name) || slices.Contains(hookVariables, name) {
+		if !strings.HasPrefix(name, "CRAWL_") || strings.HasPrefix(name, "CRAWL_TEST_") || slices.Contains(harmless, name) {
 			continue
 		}
 		attributes := []any{slog.String("name", name)}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,14 +31,25 @@ type hookFacts struct {
 	Epoch   int64     `json:"epoch"`
 }
 
-func (f hookFacts) environ(dir string) []string {
+// environ takes the absolute paths of the directory and of the database.
+func (f hookFacts) environ(dir, db string) []string {
 	n := func(name string, v int64) string { return "CRAWL_" + name + "=" + strconv.FormatInt(v, 10) }
 	return []string{
-		"CRAWL_DIR=" + dir,
+		"CRAWL_DIR=" + dir, "CRAWL_DB=" + db,
 		"CRAWL_HOUR=" + f.Hour.UTC().Format(time.RFC3339),
 		n("RUN", f.Run), n("NEW", int64(f.New)), n("UPDATED", int64(f.Updated)), n("REMOVED", int64(f.Removed)),
 		n("SEQ_AFTER", f.After), n("SEQ", f.Through), n("EPOCH", f.Epoch),
 	}
+}
+
+// HookVariables are the names of the environment variables that a hook is given.
+func HookVariables() []string {
+	var names []string
+	for _, line := range (hookFacts{}).environ("", "") {
+		name, _, _ := strings.Cut(line, "=")
+		names = append(names, name)
+	}
+	return names
 }
 
 // hookDue: whenever there are changes above the seq that the hook last dealt with, so that a forced run or a late import is
@@ -64,11 +76,15 @@ func (s *session) hook(ctx context.Context, after int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	db, err := filepath.Abs(databasePath(s.cfg, s.dir))
+	if err != nil {
+		return 0, err
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Settings.HookTimeout, fmt.Errorf("it took longer than %s", s.cfg.Settings.HookTimeout))
 	defer cancel()
 	var out tail
 	c := exec.CommandContext(ctx, "/bin/sh", "-c", s.cfg.Settings.Hook)
-	c.Env = append(os.Environ(), facts.environ(s.dir.Path)...)
+	c.Env = append(os.Environ(), facts.environ(s.dir.Path, db)...)
 	c.Stdin = bytes.NewReader(append(input, '\n'))
 	c.Stdout, c.Stderr = &out, &out
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
