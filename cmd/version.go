@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 
@@ -13,15 +14,24 @@ import (
 // release is the version that the next release will have, or this one has.
 const release = "0.1.0"
 
-// version is the module's version where the binary was built from a tagged module, else the release in this source.
+// version is that of the tagged module the binary was built from, else the release in this source.
 func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == "crawl" {
-		if v := info.Main.Version; v != "" && v != "(devel)" && len(v) > 1 && v[0] == 'v' && v[:3] != "v0.0.0" {
-			return v[1:]
-		}
+	info, _ := debug.ReadBuildInfo() // nil without module support
+	return versionOf(info)
+}
+
+func versionOf(info *debug.BuildInfo) string {
+	if info == nil || info.Main.Path != "crawl" {
+		return release
+	}
+	if tag := taggedVersion.FindStringSubmatch(info.Main.Version); tag != nil {
+		return tag[1]
 	}
 	return release
 }
+
+// taggedVersion is a version that a person gave: not that of a checkout between tags (its date and commit), nor of one with changes.
+var taggedVersion = regexp.MustCompile(`^v(\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?)$`)
 
 // userAgent names this program to servers.
 func userAgent() string { return "crawl/" + version() }
