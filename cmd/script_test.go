@@ -14,7 +14,7 @@ import (
 
 // TestScripts runs testdata/script/*.txtar, each named after the subcommand it is about, against the real program in a directory
 // of its own. $URL is a server with the sample feeds of the demo (/news.rss, /blog.atom, /journal.rdf, /notes.json), a page that
-// names one feed (/page), one that names two (/two), one that names none (/none), and /broken, which answers 500.
+// names one feed (/page), one that names two (/two), one that names none (/none), /moved, which redirects to /news.rss for good, and /broken, which answers 500.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "../testdata/script",
@@ -65,6 +65,8 @@ func serveScript(w http.ResponseWriter, r *http.Request) {
 		page(link("/news.rss"))
 	case "/two":
 		page(link("/news.rss") + link("/blog.atom"))
+	case "/moved":
+		http.Redirect(w, r, "/news.rss", http.StatusMovedPermanently)
 	case "/none":
 		page("<title>Nothing here</title>")
 	case "/broken":

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 
 	"crawl/crawl/feed"
 	"crawl/crawl/fetch"
@@ -58,10 +59,8 @@ func Add(ctx context.Context, cfg Config, address string, o AddOptions) (AddResu
 		session: session{cfg: cfg, kind: "add", start: cfg.Now(), hour: cfg.hour(), dir: dir, store: db, client: client},
 		options: o, typed: url, settings: store.FeedSettings{User: user, Password: password},
 	}
-	if f, err := db.FindFeed(ctx, url); err == nil {
-		return AddResult{ID: f.ID, URL: f.URL, Title: f.Title, Category: f.Category, Already: true, Items: f.Items}, nil
-	} else if !errors.Is(err, store.ErrNotFound) {
-		return AddResult{}, err
+	if r, err := a.already(ctx, url, ""); !errors.Is(err, store.ErrNotFound) {
+		return r, err
 	}
 	if o.NoFetch {
 		return a.keep(ctx, hit{url: url})
@@ -104,8 +103,11 @@ type hit struct {
 // by the rule first.
 func (a *adding) find(ctx context.Context, url string) (AddResult, error) {
 	if known := feed.KnownFeeds(url); len(known) > 0 {
-		if r, err := a.oneOf(ctx, known, "rule"); err == nil {
-			return r, nil
+		var fetched *fetch.Error
+		var unread *feed.Error
+		r, err := a.oneOf(ctx, known, "rule")
+		if !errors.As(err, &fetched) && !errors.As(err, &unread) { // else the rule is wrong for this page
+			return r, err
 		}
 	}
 	resp, doc, err := a.ask(ctx, url)
@@ -140,8 +142,8 @@ func (a *adding) oneOf(ctx context.Context, list []feed.Candidate, how string) (
 		return r, nil
 	}
 	url := list[0].URL
-	if f, err := a.session.store.FindFeed(ctx, url); err == nil {
-		return AddResult{ID: f.ID, URL: f.URL, Title: f.Title, Category: f.Category, Already: true, Items: f.Items, Found: how}, nil
+	if r, err := a.already(ctx, url, how); !errors.Is(err, store.ErrNotFound) {
+		return r, err
 	}
 	resp, doc, err := a.ask(ctx, url)
 	if err != nil {
@@ -149,6 +151,15 @@ func (a *adding) oneOf(ctx context.Context, list []feed.Candidate, how string) (
 		return AddResult{}, fmt.Errorf("the feed that %s names: %w", fetch.Redact(url), err)
 	}
 	return a.keep(ctx, hit{url: url, found: how, resp: resp, doc: doc})
+}
+
+// already is the result where the feed is there, by its address or id; store.ErrNotFound where it is not.
+func (a *adding) already(ctx context.Context, ref, found string) (AddResult, error) {
+	f, err := a.session.store.FindFeed(ctx, ref)
+	if err != nil {
+		return AddResult{}, err
+	}
+	return AddResult{ID: f.ID, URL: f.URL, Found: found, Title: f.Title, Category: f.Category, Already: true, Items: f.Items}, nil
 }
 
 // ask makes one GET and reads the answer. The response is given even when its body is no feed.
@@ -182,8 +193,11 @@ func (a *adding) keep(ctx context.Context, h hit) (AddResult, error) {
 	if err != nil {
 		return AddResult{}, err
 	}
-	r := AddResult{ID: added[0].ID, URL: url, Found: h.found, Title: a.options.Title, Already: !added[0].New, Category: added[0].Category}
-	if h.doc == nil || r.Already {
+	if !added[0].New { // a redirect for good leads to it, or another process was first
+		return a.already(ctx, strconv.FormatInt(added[0].ID, 10), h.found)
+	}
+	r := AddResult{ID: added[0].ID, URL: url, Found: h.found, Title: a.options.Title, Category: added[0].Category}
+	if h.doc == nil {
 		return r, nil
 	}
 	if r.Title == "" {
