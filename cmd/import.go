@@ -75,17 +75,26 @@ func runImport(ctx context.Context, a *app, path string, o importOptions) error 
 		a.fault("%s: line %d: %s%s", name, r.Line, quoted(r.Title), r.Reason)
 	}
 	done := imported{Refused: append([]refusedLine{}, refused...), DryRun: o.dryRun, Damage: nullError(damage)}
+	var unpruned error // which leaves what was added
+	add, open := done.apply, a.openOrCreate
 	if o.dryRun {
-		err = a.open(ctx, func(_ *state.Dir, s *store.Store) error { return done.foresee(ctx, a, s, feeds, o) })
-	} else {
-		err = a.openOrCreate(ctx, func(_ *state.Dir, s *store.Store) error { return done.apply(ctx, a, s, feeds, o) })
+		add, open = done.foresee, a.open
 	}
+	err = open(ctx, func(_ *state.Dir, s *store.Store) error {
+		kept, err := add(ctx, a, s, feeds)
+		if err == nil && o.prune {
+			unpruned = done.prune(ctx, a, s, kept, o)
+		}
+		return err
+	})
 	if o.dryRun && errors.Is(err, errNothingYet) {
 		done.Added, err = len(feeds), nil
 	}
 	switch {
 	case err != nil:
 		return err
+	case unpruned != nil:
+		err = unpruned
 	case damage != nil:
 		err = &hintedError{damage, "what stands before that was read: " + count(len(outlines), "line")}
 	case len(refused) > 0:
@@ -193,13 +202,13 @@ func titleOf(o outline) string {
 	return o.title
 }
 
-// apply adds the feeds in one transaction, then prunes.
-func (i *imported) apply(ctx context.Context, a *app, s *store.Store, feeds []store.NewFeed, o importOptions) error {
+// apply adds the feeds in one transaction, and lists those of the file that are there now.
+func (i *imported) apply(ctx context.Context, a *app, s *store.Store, feeds []store.NewFeed) (kept map[int64]bool, err error) {
 	added, err := s.AddFeeds(ctx, feeds, a.now())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	kept := map[int64]bool{}
+	kept = map[int64]bool{}
 	for n, f := range added {
 		kept[f.ID] = true
 		if f.New {
@@ -211,23 +220,20 @@ func (i *imported) apply(ctx context.Context, a *app, s *store.Store, feeds []st
 			a.log.Info("feed stays in its category", "feed", f.ID, "category", f.Category, "file", want)
 		}
 	}
-	if !o.prune {
-		return nil
-	}
-	return i.prune(ctx, a, s, kept, o)
+	return kept, nil
 }
 
 // foresee counts what apply would do, and changes nothing.
-func (i *imported) foresee(ctx context.Context, a *app, s *store.Store, feeds []store.NewFeed, o importOptions) error {
+func (i *imported) foresee(ctx context.Context, _ *app, s *store.Store, feeds []store.NewFeed) (kept map[int64]bool, err error) {
 	urls := make([]string, len(feeds))
 	for k, f := range feeds {
 		urls[k] = f.URL
 	}
 	ids, err := s.Known(ctx, urls)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	kept := map[int64]bool{}
+	kept = map[int64]bool{}
 	for _, id := range ids {
 		if id == 0 {
 			i.Added++
@@ -236,10 +242,7 @@ func (i *imported) foresee(ctx context.Context, a *app, s *store.Store, feeds []
 		i.Present++
 		kept[id] = true
 	}
-	if !o.prune {
-		return nil
-	}
-	return i.prune(ctx, a, s, kept, o)
+	return kept, nil
 }
 
 // tell says what was done, or would be: to a terminal, to a program, and in answer to --dry-run.

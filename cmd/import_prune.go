@@ -13,7 +13,7 @@ func (i *imported) prune(ctx context.Context, a *app, s *store.Store, kept map[i
 	if len(i.Refused) > 0 {
 		return &hintedError{errors.New("nothing was removed: a line was refused"), "put the file right, or import without --prune"}
 	}
-	if len(kept) == 0 {
+	if i.Added+i.Present == 0 {
 		return errors.New("nothing was removed: the file holds no feed")
 	}
 	feeds, err := s.Feeds(ctx, store.Filter{})
@@ -33,8 +33,11 @@ func (i *imported) prune(ctx context.Context, a *app, s *store.Store, kept map[i
 	if 10*len(doomed) > before && !o.yes {
 		return &hintedError{fmt.Errorf("nothing was removed: %d of %s are not in the file", len(doomed), count(before, "feed")), "--yes removes more than a tenth"}
 	}
-	if i.Removed = len(doomed); i.Removed == 0 || o.dryRun {
-		return nil
+	if len(doomed) > 0 && !o.dryRun {
+		if err := s.Remove(ctx, doomed, a.now()); err != nil {
+			return err
+		}
 	}
-	return s.Remove(ctx, doomed, a.now())
+	i.Removed = len(doomed)
+	return nil
 }

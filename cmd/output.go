@@ -31,7 +31,7 @@ func (p program) canDraw(stream any) bool {
 func (p program) print(write func(w io.Writer) error) error {
 	w := bufio.NewWriterSize(p.stdout, 1<<16)
 	err := write(w)
-	if flushed := w.Flush(); flushed != nil {
+	if flushed := w.Flush(); err == nil {
 		err = flushed
 	}
 	if errors.Is(err, syscall.EPIPE) {
