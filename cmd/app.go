@@ -9,9 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -138,50 +135,13 @@ func (a *app) database() string {
 // client checks URLs as the fetches of a run will.
 func (a *app) client() (*fetch.Client, error) { return fetch.New(a.crawlConfig().Fetch) }
 
-// hour is the cron hour that holds now, by the start minute that the directory keeps, else by the setting.
-func (a *app) hour(d *state.Dir) (time.Time, error) {
+// startMinute is that which the directory keeps, else the setting's.
+func (a *app) startMinute(d *state.Dir) (int, error) {
 	minute, err := d.StartMinute()
 	if minute < 0 {
 		minute = a.run.StartMinute
 	}
-	return state.Hour(a.now(), minute), err
-}
-
-// feedRef is what a person names a feed by, in the form in which it is stored: an id, or a URL without user and password.
-func feedRef(typed string) string {
-	if _, err := strconv.ParseInt(typed, 10, 64); err == nil {
-		return typed
-	}
-	if clean, _, _, err := fetch.Normalize(typed); err == nil {
-		return clean
-	}
-	return typed
-}
-
-// find finds the feeds that the arguments name, each once.
-func find(ctx context.Context, s *store.Store, refs []string) ([]store.Feed, error) {
-	var feeds []store.Feed
-	for i, ref := range refs {
-		f, err := s.FindFeed(ctx, feedRef(ref))
-		if err != nil && len(refs) > 1 {
-			err = fmt.Errorf("argument %d (%s): %w", i+1, shownArgument(ref), err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(feeds, func(other store.Feed) bool { return other.ID == f.ID }) {
-			feeds = append(feeds, f)
-		}
-	}
-	return feeds, nil
-}
-
-func ids(feeds []store.Feed) []int64 {
-	var ids []int64
-	for _, f := range feeds {
-		ids = append(ids, f.ID)
-	}
-	return ids
+	return minute, err
 }
 
 // say prints a line on standard output if that is a terminal: what a command did, for those who watch.

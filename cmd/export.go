@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"crawl/crawl/fetch"
 	"crawl/state"
 	"crawl/store"
 )
@@ -41,16 +40,4 @@ func outlinesOf(feeds []store.Feed) []outline {
 		outlines = append(outlines, o)
 	}
 	return outlines
-}
-
-// webAddress is the address of a site if it is one, else "".
-func webAddress(raw string) string {
-	if raw == "" {
-		return ""
-	}
-	clean, _, _, err := fetch.Normalize(raw)
-	if err != nil {
-		return ""
-	}
-	return clean
 }

@@ -202,6 +202,18 @@ func titleOf(o outline) string {
 	return o.title
 }
 
+// webAddress is the address of a site if it is one, else "".
+func webAddress(raw string) string {
+	if raw == "" {
+		return ""
+	}
+	clean, _, _, err := fetch.Normalize(raw)
+	if err != nil {
+		return ""
+	}
+	return clean
+}
+
 // apply adds the feeds in one transaction, and lists those of the file that are there now.
 func (i *imported) apply(ctx context.Context, a *app, s *store.Store, feeds []store.NewFeed) (kept map[int64]bool, err error) {
 	added, err := s.AddFeeds(ctx, feeds, a.now())

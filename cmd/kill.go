@@ -48,11 +48,11 @@ func runKill(ctx context.Context, a *app, o killOptions) error {
 		return err
 	}
 	d.Point = a.point
-	hour, err := a.hour(d)
+	minute, err := a.startMinute(d)
 	if err != nil {
 		return err
 	}
-	if err := d.SetKill(state.Kill{At: a.now().UTC().Truncate(time.Second), Hour: hour}); err != nil {
+	if err := d.SetKill(state.Kill{At: a.now().UTC().Truncate(time.Second), Hour: state.Hour(a.now(), minute)}); err != nil {
 		return fmt.Errorf("set the kill flag: %w", err)
 	}
 	holder, err := d.Holder()

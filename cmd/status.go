@@ -121,11 +121,11 @@ func (a *app) nothingYet(err error) error {
 
 // status collects what is known.
 func (a *app) status(ctx context.Context, d *state.Dir, db *store.Store) (s status, err error) {
-	hour, err := a.hour(d)
-	if err != nil {
+	cfg := a.crawlConfig()
+	if cfg.Settings.StartMinute, err = a.startMinute(d); err != nil {
 		return s, err
 	}
-	s.Hour, s.host = stamp(hour), d.ID
+	s.Hour, s.host = stamp(state.Hour(a.now(), cfg.Settings.StartMinute)), d.ID
 	if s.holder, err = d.Holder(); err != nil {
 		return s, err
 	}
@@ -139,8 +139,6 @@ func (a *app) status(ctx context.Context, d *state.Dir, db *store.Store) (s stat
 		return s, err
 	}
 	s.Running, s.Flag, s.Kill = shownHolderOf(s.holder), shownFlagOf(s.flag), shownKillOf(s.kill)
-	cfg := a.crawlConfig()
-	cfg.Settings.StartMinute = hour.In(a.now().Location()).Minute()
 	settled, complete, err := crawl.HourDone(ctx, cfg, d, db)
 	if err != nil {
 		return s, err
