@@ -34,8 +34,11 @@ func runConfig(a *app) error {
 	for _, s := range settingList() {
 		o := a.origins[s.name]
 		value := strings.Join(o.texts, ",")
-		if s.name == "db" {
+		switch s.name {
+		case "db":
 			value = a.database()
+		case "user-agent":
+			value = a.fetch.UserAgent
 		}
 		if s.secret {
 			value = withoutPassword(value)

@@ -37,21 +37,17 @@ func itemRecord(r store.ItemRow) []string {
 	enclosures := ""
 	if len(r.Enclosures) > 0 {
 		text, _ := json.Marshal(r.Enclosures) // strings and numbers: cannot fail
-		enclosures = string(text)
+		enclosures = carried(string(text))
 	}
-	record := []string{
+	return []string{
 		strconv.FormatInt(r.Seq, 10), r.Kind, strings.Join(r.Columns, ","), strconv.FormatInt(r.ID, 10),
-		strconv.FormatInt(r.FeedID, 10), r.FeedURL, noFormula(r.Key), noFormula(r.GUID), noFormula(r.URL), noFormula(r.Title), noFormula(r.Author),
+		strconv.FormatInt(r.FeedID, 10), carried(r.FeedURL), noFormula(r.Key), noFormula(r.GUID), noFormula(r.URL), noFormula(r.Title), noFormula(r.Author),
 		stamp(r.PublishedAt), stamp(r.UpdatedAt), stamp(r.FirstSeenAt), stamp(r.ChangedAt), noFormula(r.Summary), noFormula(r.Content),
 		noFormula(strings.Join(r.Categories, ",")), enclosures,
 	}
-	for i, cell := range record {
-		record[i] = carried(cell)
-	}
-	return record
 }
 
-// noFormula keeps a spreadsheet from computing a stranger's text (OWASP, "CSV injection").
+// noFormula is text as it can be carried, and keeps a spreadsheet from computing a stranger's text (OWASP, "CSV injection").
 func noFormula(text string) string {
 	if text = carried(text); text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
 		return "'" + text

@@ -78,6 +78,9 @@ func fetchSettings() []setting {
 	}
 }
 
+// longestInterval is the most that may lie between two fetches of a feed.
+const longestInterval = 365 * 24 * time.Hour
+
 func ruleSettings() []setting {
 	return []setting{
 		{name: "workers", kind: "N", def: "256", group: forFetch, usage: "fetches at the same time",
@@ -85,9 +88,9 @@ func ruleSettings() []setting {
 		{name: "per-host", kind: "N", def: "2", group: forFetch, usage: "fetches at the same time from one host",
 			read: number(func(s *settings) *int { return &s.run.PerHost }, 1, 100)},
 		{name: "min-interval", kind: "D", def: "55m", group: forFetch, usage: "between two fetches of a feed, at least",
-			read: span(func(s *settings) *time.Duration { return &s.run.MinInterval }, 0, 365*24*time.Hour)},
+			read: span(func(s *settings) *time.Duration { return &s.run.MinInterval }, 0, longestInterval)},
 		{name: "max-interval", kind: "D", def: "24h", group: forFetch, usage: "that a feed may ask for, at most",
-			read: span(func(s *settings) *time.Duration { return &s.run.MaxInterval }, time.Minute, 365*24*time.Hour)},
+			read: span(func(s *settings) *time.Duration { return &s.run.MaxInterval }, time.Minute, longestInterval)},
 		{name: "max-failures", kind: "N", def: "5", group: forFetch, usage: "consecutive failures that stop a feed",
 			read: number(func(s *settings) *int { return &s.run.MaxFailures }, 1, 1000)},
 		{name: "max-consecutive-errors", kind: "N", def: "3", group: forFetch, usage: "surprising failures in a row that our own network is not blamed for",
