@@ -41,7 +41,7 @@ type killed struct {
 
 func runKill(ctx context.Context, a *app, o killOptions) error {
 	if _, err := os.Stat(a.dir); errors.Is(err, fs.ErrNotExist) {
-		return &hintedError{fmt.Errorf("there is no data directory %s", a.dir), "nothing can run there; --dir or CRAWL_DIR names another place"}
+		return a.tellKill(killed{Outcome: "nothing"}, "nothing was running: there is no data directory "+a.dir)
 	}
 	d, err := state.Open(a.dir)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/textproto"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -95,11 +94,7 @@ func runSet(ctx context.Context, a *app, ref string, o setOptions) error {
 	if o.user != nil && strings.Contains(*o.user, ":") {
 		return usagef("--user: a name with a colon cannot be sent (RFC 7617)")
 	}
-	edit := store.FeedEdit{Title: o.title}
-	if o.category != nil {
-		name := clean(*o.category)
-		edit.Category = &name
-	}
+	edit := store.FeedEdit{Title: cleaned(o.title), Category: cleaned(o.category)}
 	var to address
 	if o.url != nil {
 		var err error
@@ -124,6 +119,15 @@ func runSet(ctx context.Context, a *app, ref string, o setOptions) error {
 	})
 }
 
+// cleaned is clean for what may not have been given.
+func cleaned(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	clean := clean(*text)
+	return &clean
+}
+
 // cmpError is err, or a new one for nil.
 func cmpError(err error, text string) error {
 	if err != nil {
@@ -137,7 +141,7 @@ func (o setOptions) apply(s *store.FeedSettings, to address, password *string) e
 	if o.minInterval != nil {
 		s.MinInterval = 0
 		if *o.minInterval != "" {
-			d, err := parseSpan(*o.minInterval, 0, 365*24*time.Hour)
+			d, err := parseSpan(*o.minInterval, 0, longestInterval)
 			if err != nil {
 				return usagef("--min-interval: %w", err)
 			}
