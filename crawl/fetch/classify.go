@@ -21,7 +21,7 @@ func (g *get) classify(err error) error {
 		return ended
 	}
 	for _, judge := range []func(error) *Error{
-		g.timeLimit, g.addressFailure, g.proxyFailure, g.dnsFailure, g.tlsFailure, g.timeout, g.connectFailure,
+		g.timeLimit, g.refusedStream, g.addressFailure, g.proxyFailure, g.dnsFailure, g.tlsFailure, g.timeout, g.connectFailure,
 	} {
 		if e := judge(err); e != nil {
 			return e
@@ -33,6 +33,13 @@ func (g *get) classify(err error) error {
 func (g *get) timeLimit(err error) *Error {
 	if errors.Is(context.Cause(g.ctx), errTotal) {
 		return g.fail(KindTimeout, "no answer within "+g.c.o.Timeout.String(), err)
+	}
+	return nil
+}
+
+func (g *get) refusedStream(err error) *Error {
+	if errors.Is(context.Cause(g.ctx), errAgain) {
+		return g.fail(KindConnect, "the server refused the request", err)
 	}
 	return nil
 }
@@ -93,7 +100,7 @@ func (g *get) proxyFailure(err error) *Error {
 	case !errors.As(err, &op):
 	case op.Op == "proxyconnect":
 		e := g.fail(KindConnect, "no connection to the proxy", err)
-		e.Local = true
+		e.Local = g.r.Proxy == "" // a feed's own is the feed's trouble
 		return e
 	case strings.HasPrefix(op.Op, "socks"):
 		return g.fail(KindConnect, "no connection through the proxy", err)
@@ -172,7 +179,8 @@ func (g *get) connectFailure(err error) *Error {
 		return g.fail(KindConnect, "no connection", err)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
 		errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed), strings.HasPrefix(err.Error(), "stream error: "),
-		strings.HasPrefix(err.Error(), "http2: server sent GOAWAY"), strings.HasPrefix(err.Error(), "http2: client connection lost"):
+		strings.HasPrefix(err.Error(), "http2: server sent GOAWAY"), strings.HasPrefix(err.Error(), "http2: Transport received GOAWAY"),
+		strings.HasPrefix(err.Error(), "http2: client connection lost"):
 		return g.fail(KindConnect, "the server closed the connection without an answer", err)
 	}
 	return nil

@@ -19,7 +19,12 @@ var (
 	errTotal  = errors.New("time limit of the whole GET")
 	errSlow   = errors.New("the body drips")
 	errBefore = errors.New("not to be sent")
+	errAgain  = errors.New("net/http would send the request again")
 )
+
+// maxConnections is the most connections that one hop may take of net/http, which makes another, without pause, whenever one of HTTP/2
+// is of no use when it is there: the server may have ended it, or another GET of this host may have been first.
+const maxConnections = 8
 
 // get is one GET under way.
 type get struct {
@@ -46,6 +51,8 @@ type get struct {
 	answered     bool
 	gotAllowed   bool        // the hop's connection leads into a network of AllowNet
 	triedAllowed atomic.Bool // an address of AllowNet was tried; set by dialling goroutines
+	connections  int         // of the hop
+	wrote        atomic.Bool // the hop's request may have gone out; set by HTTP/2's goroutines
 }
 
 // getKey finds the get in a dialling context.
@@ -85,9 +92,7 @@ func (g *get) prepare() error {
 		return g.fail(KindHTTP, err.Error(), err)
 	}
 	if g.transport, err = g.c.transport(&g.r); err != nil {
-		e := g.fail(KindConnect, err.Error(), err)
-		e.Local = true
-		return e
+		return g.fail(KindConnect, err.Error(), err) // the feed's own proxy is no URL
 	}
 	g.proxied = g.transport.Proxy != nil
 	g.validatorsURL = g.at
@@ -103,8 +108,9 @@ func (g *get) prepare() error {
 
 // send makes the request of one hop and waits for the header of its answer.
 func (g *get) send() (*http.Response, error) {
-	g.gotAllowed = false
+	g.gotAllowed, g.connections = false, 0
 	g.triedAllowed.Store(false)
+	g.wrote.Store(false)
 	var answer *http.Response
 	var err error
 	if g.url.Scheme == "http" && !g.proxied {
@@ -126,7 +132,11 @@ func (g *get) send() (*http.Response, error) {
 
 // roundTrip leaves the request to a Transport: TLS, HTTP/2, proxies.
 func (g *get) roundTrip() (*http.Response, error) {
-	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { g.gotConn(info.Conn) }}
+	trace := &httptrace.ClientTrace{
+		GetConn:      g.getConn,
+		GotConn:      func(info httptrace.GotConnInfo) { g.gotConn(info.Conn) },
+		WroteHeaders: func() { g.wrote.Store(true) },
+	}
 	request := (&http.Request{
 		Method: http.MethodGet, URL: g.url, Host: g.url.Host, Header: g.header(),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -140,9 +150,21 @@ func (g *get) refusedSession(err error) bool {
 		g.c.sessions.takeDropped(strings.TrimSuffix(g.url.Host, ":"+g.url.Port()))
 }
 
-// gotConn runs when a connection is there and nothing of the request has been written. If Before says no, the connection is
+// getConn runs when a connection is looked for. What has been sent is not sent again (rule Q1), though net/http would, over and over,
+// where a server of HTTP/2 refuses a stream.
+func (g *get) getConn(string) {
+	if g.connections++; g.connections > maxConnections || g.wrote.Load() {
+		g.cancel(errAgain)
+	}
+}
+
+// gotConn runs when a connection is there and nothing of the request has been written to it. If Before says no, the connection is
 // closed under the transport's hands (HTTP/2, where others may be using it, looks at the context before it writes).
 func (g *get) gotConn(conn net.Conn) {
+	if g.wrote.Load() { // HTTP/2 found a connection without looking for one
+		g.cancel(errAgain)
+		return
+	}
 	if len(g.c.guard.allow) > 0 && !g.proxied {
 		if to, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 			g.gotAllowed = g.c.guard.allowed(to.AddrPort().Addr())

@@ -231,8 +231,10 @@ func TestConfiguredProxy(t *testing.T) {
 	if e := asError(t, err); e.Kind != KindConnect || !e.Local || strings.Contains(e.Error(), "secret") {
 		t.Errorf("%s local %v: %v", e.Kind, e.Local, e)
 	}
-	_, err = c.Get(t.Context(), Request{URL: "http://a.example/", Proxy: "http://nowhere.invalid:8080"})
-	if e := asError(t, err); e.Kind != KindConnect || !e.Local || !strings.Contains(e.Error(), "proxy") {
-		t.Errorf("%s local %v: %v", e.Kind, e.Local, e)
+	for _, own := range []string{"http://nowhere.invalid:8080", proxy.URL, "no proxy"} { // that of one feed says nothing about this machine
+		_, err = c.Get(t.Context(), Request{URL: "http://a.example/", Proxy: own})
+		if e := asError(t, err); e.Kind != KindConnect || e.Local || !strings.Contains(e.Error(), "proxy") {
+			t.Errorf("%s: %s local %v: %v", own, e.Kind, e.Local, e)
+		}
 	}
 }
