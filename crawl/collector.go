@@ -32,13 +32,13 @@ type collector struct {
 	release  []store.Claim
 	left     []*finished
 	since    time.Time // the oldest line that waits
-	total    int       // tasks
-	accepted int       // of these, with an outcome that stands
-	done     int       // lines written
+	tasks    int       // that are to be fetched
+	total    int       // these, and what a cap left out
+	done     int       // of total, with their end
 }
 
-func newCollector(p *pool, total int) *collector {
-	c := &collector{p: p, s: p.s, total: total}
+func newCollector(p *pool, tasks, rest int) *collector {
+	c := &collector{p: p, s: p.s, tasks: tasks, total: tasks + rest}
 	c.outage.limit = p.s.cfg.Settings.MaxConsecutiveErrors
 	for _, cat := range p.cats {
 		if cat.complete() {
@@ -96,6 +96,7 @@ func (c *collector) take(f *finished) error {
 	case missed:
 		f.task.cat.pending--
 		f.task.cat.total--
+		c.done++
 		return c.settled(f.task.cat)
 	case deferred:
 		c.s.sum.Feeds.Deferred++
@@ -111,14 +112,19 @@ func (c *collector) take(f *finished) error {
 	if f.event.answered {
 		c.s.answers++
 	}
-	f.event.few = (c.total-c.accepted)*fewShare <= c.total
+	f.event.few = (c.total-c.done)*fewShare <= c.tasks
 	verdict, free := c.outage.judge(f.event, f)
 	for _, held := range free {
-		if err := c.settleHeld(held); err != nil {
+		if err := c.settle(held.x, held.verdict); err != nil {
 			return err
 		}
 	}
-	switch verdict {
+	return c.settle(f, verdict)
+}
+
+// settle does with a task what the outage rule says of it.
+func (c *collector) settle(f *finished, v verdict) error {
+	switch v {
 	case ours:
 		return c.leaveOut(f)
 	case count:
@@ -127,16 +133,10 @@ func (c *collector) take(f *finished) error {
 	return nil
 }
 
-// settleHeld counts what was held back, unless its cause was our own and the feed has worked before.
-func (c *collector) settleHeld(f *finished) error {
-	if f.event.oursAfterAll() {
-		return c.leaveOut(f)
-	}
-	return c.accept(f)
-}
-
 // leaveOut notes a feed that has no outcome, and stays due, through our own fault.
 func (c *collector) leaveOut(f *finished) error {
+	c.s.cfg.Log.Info("a feed is left to the next hour, for its failure is this machine's", slog.Int64("feed", f.claim.ID),
+		slog.String("kind", f.result.Feed.LastErrorKind), slog.String("error", f.result.Error))
 	c.s.sum.Feeds.Left++
 	c.giveBack = append(c.giveBack, *f.claim)
 	return c.write(f.task.cat, noteLine(f.task.Candidate, store.Left))
@@ -160,7 +160,6 @@ func (c *collector) abandon(f *finished) {
 // accept writes a result's line and puts it into the next merge.
 func (c *collector) accept(f *finished) error {
 	c.tally(f)
-	c.accepted++
 	err := c.write(f.task.cat, state.Line{Feed: f.claim.ID, URL: f.claim.URL, Token: f.claim.Token, Data: f.data})
 	c.batch = append(c.batch, store.Entry{FeedID: f.claim.ID, URL: f.claim.URL, Token: f.claim.Token, Result: f.result})
 	c.weight += f.weight
@@ -271,12 +270,12 @@ func (c *collector) end(ctx context.Context, failed error) error {
 		cause = failed
 	}
 	if cause == nil {
-		down, free := c.outage.settle(func(f *finished) bool { return f.event.local })
+		down, free := c.outage.settle()
 		if down {
 			cause = errOutage
 		}
 		for _, f := range free {
-			failed = errors.Join(failed, c.settleHeld(f))
+			failed = errors.Join(failed, c.settle(f.x, f.verdict))
 		}
 	}
 	held := c.outage.held()
@@ -305,23 +304,6 @@ func (c *collector) end(ctx context.Context, failed error) error {
 		return err // an error of ours says more than why the run would have ended
 	}
 	return cause
-}
-
-// blame says in words what made the network look down: what happened most often, with an example.
-func blame(held []*finished) string {
-	kinds := map[string]int{}
-	var example *finished
-	for _, f := range held {
-		kind := f.result.Feed.LastErrorKind
-		if kinds[kind]++; example == nil || kinds[kind] > kinds[example.result.Feed.LastErrorKind] {
-			example = f
-		}
-	}
-	if example == nil {
-		return "nothing answered"
-	}
-	f := example.result.Feed
-	return clip(fmt.Sprintf("%d of the last %d feeds in a row failed with %s, as in: %s", kinds[f.LastErrorKind], len(held), f.LastErrorKind, f.LastError), maxError)
 }
 
 // closeLeft ends the hour for categories that the half-check could not finish: what has no outcome is noted as left.

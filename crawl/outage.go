@@ -10,30 +10,11 @@ import (
 const outageDomains = 4
 
 // outagePatience is how long nothing must have answered before quick failures (a refused certificate, an unreachable
-// host) look like an outage: at the start of a run they come before the first answer. What is certainly ours needs none.
+// host) look like an outage: at the start of a run they come before the first answer.
 const outagePatience = 5 * time.Second
 
-// event is what the outage rule needs to know of one fetch.
-type event struct {
-	domain   string // registrable domain
-	allowed  bool   // a network of --allow-net: judged apart from public addresses
-	start    time.Time
-	end      time.Time
-	answered bool // any HTTP response came
-	silent   bool // it failed without one, in a way that a dead network of our own would cause too
-	weak     bool // it failed without one, but somebody said so: refused, reset, no such name
-	local    bool // certainly our own side: no route, no resolver, no descriptors
-	healthy  bool // the feed's last fetch succeeded, or it was never fetched
-	worked   bool // it has been fetched well at some time
-	again    bool // it was silent earlier in this hour too, while others answered: it is silent by itself
-	few      bool // few of the run's feeds are left: who is silent last, while others answered before, is silent by itself
-	notAFeed bool // an answer, but not a feed
-	read     bool // read well, or unchanged
-}
-
-// oursAfterAll tells whether a failure that was held back counts against nobody though the network is up: its cause was certainly our
-// own, and the feed has worked before.
-func (e event) oursAfterAll() bool { return e.local && e.worked }
+// localPatience is the same where one of them is certainly ours: a few hosts may have addresses of IPv6 alone, and this machine none.
+const localPatience = time.Second
 
 // verdict is what the outage rule makes of one fetch.
 type verdict int
@@ -44,11 +25,23 @@ const (
 	ours                 // certainly ours: no outcome, the feed stays due
 )
 
+// heldBack is a fetch that is held back.
+type heldBack[T any] struct {
+	event
+	x T
+}
+
+// freed is what was held back, with its verdict: count or ours.
+type freed[T any] struct {
+	x       T
+	verdict verdict
+}
+
 // row is one class of addresses: the surprises since its last answer.
 type row[T any] struct {
 	answered   bool
 	lastAnswer time.Time
-	held       []T
+	held       []heldBack[T]
 	domains    map[string]bool
 	weak       map[string]bool // domains of weak failures before the first answer
 	since      time.Time       // start of the first one held
@@ -57,7 +50,7 @@ type row[T any] struct {
 
 func (r *row[T]) add(e event, x T) {
 	if r.domains == nil {
-		r.domains, r.since, r.local = map[string]bool{}, e.start, false
+		r.domains, r.since = map[string]bool{}, e.start
 	}
 	if e.start.Before(r.since) {
 		r.since = e.start
@@ -71,8 +64,11 @@ func (r *row[T]) add(e event, x T) {
 		r.domains[e.domain] = true
 	}
 	r.local = r.local || e.local
-	r.held = append(r.held, x)
+	r.keep(e, x)
 }
+
+// keep holds back what says nothing by itself.
+func (r *row[T]) keep(e event, x T) { r.held = append(r.held, heldBack[T]{e, x}) }
 
 // silence tells whether a run that had no answer at all was silent on enough domains to mean something.
 func (r *row[T]) silence() bool {
@@ -83,13 +79,26 @@ func (r *row[T]) silence() bool {
 
 // long tells whether the row is longer than the limit, and has lasted long enough to mean something.
 func (r *row[T]) long(limit int, now time.Time) bool {
-	return len(r.domains) > limit && (r.local || now.Sub(r.since) >= outagePatience)
+	patience := outagePatience
+	if r.local {
+		patience = localPatience
+	}
+	return len(r.domains) > limit && now.Sub(r.since) >= patience
 }
 
-func (r *row[T]) end() []T {
-	held := r.held
-	r.held, r.domains, r.weak = nil, nil, nil
-	return held
+// end ends the row, because of an answer to a GET that began at the given time, or, if that is zero, because the run has ended. What was
+// held counts; but what was certainly ours counts against no feed that has worked, unless it had no route while that GET was under way.
+func (r *row[T]) end(answered time.Time) []freed[T] {
+	var free []freed[T]
+	for _, k := range r.held {
+		v := count
+		if k.local && k.worked && !(k.route && !answered.IsZero() && answered.Before(k.end)) {
+			v = ours
+		}
+		free = append(free, freed[T]{k.x, v})
+	}
+	r.held, r.domains, r.weak, r.local = nil, nil, nil, false
+	return free
 }
 
 // outage tells failures that are news about feeds from those that are news about our own network. Not safe for
@@ -97,7 +106,7 @@ func (r *row[T]) end() []T {
 //
 // A surprise is a silent failure of a healthy feed while no answer of its class came between its start and its end.
 // Without that clause the time-outs that come last in every run would look like an outage. More than limit surprises
-// in a row, on different domains, are an outage; so are more than limit feeds in a row that turn from healthy into "not a
+// in a row, on different domains, are an outage, and all that was silent since the last answer is held back with them; so are more than limit feeds in a row that turn from healthy into "not a
 // feed" with none read well in between (a hotel's portal answers everything with its own page). And if in a whole run nothing
 // answered, then also refusals and names that do not exist are no news about feeds that worked: a resolver or a firewall of
 // ours may say so of everything.
@@ -110,24 +119,31 @@ type outage[T any] struct {
 }
 
 // judge gives the verdict on one fetch, carried as x while it is held, and what was held and is free to count now.
-func (o *outage[T]) judge(e event, x T) (v verdict, free []T) {
+func (o *outage[T]) judge(e event, x T) (v verdict, free []freed[T]) {
 	r := &o.class[0]
 	if e.allowed {
 		r = &o.class[1]
+	}
+	switch {
+	case o.down && (e.silent || e.weak || e.notAFeed): // what was under way when it was seen
+		r.keep(e, x)
+		return hold, nil
+	case o.down:
+		return count, nil
 	}
 	if e.answered {
 		r.answered = true
 		if e.end.After(r.lastAnswer) {
 			r.lastAnswer = e.end
 		}
-		free = r.end()
+		free = r.end(e.start)
 	}
 	switch {
 	case e.read:
 		if e.end.After(o.read) {
 			o.read = e.end
 		}
-		return count, append(free, o.portal.end()...)
+		return count, append(free, o.portal.end(e.start)...)
 	case e.answered && e.notAFeed && (o.read.After(e.start) || e.few && !o.read.IsZero()):
 		return count, free
 	case e.answered && e.notAFeed && e.healthy && e.worked:
@@ -142,41 +158,44 @@ func (o *outage[T]) judge(e event, x T) (v verdict, free []T) {
 	}
 	answers := r.lastAnswer.After(e.start)
 	switch {
-	case e.local && answers && e.worked:
+	case e.local && answers && e.worked && !e.route:
 		return ours, free
-	case answers, !e.local && (!e.healthy || e.again || e.few && r.answered):
+	case answers, !e.local && (e.again || e.few && r.answered):
 		return count, free
+	case !e.local && !e.healthy: // no news, but in an outage it is not the feed's
+		r.keep(e, x)
+		return hold, free
 	}
 	r.add(e, x)
 	o.down = o.down || r.long(o.limit, e.end)
 	return hold, free
 }
 
-// settle ends the run: whether it was an outage after all, and else what was held and counts now. ownSide says of a held
-// one that its cause was certainly ours.
-func (o *outage[T]) settle(ownSide func(T) bool) (down bool, free []T) {
+// settle ends the run: whether it was an outage after all, and else what becomes of what was held.
+func (o *outage[T]) settle() (down bool, free []freed[T]) {
 	for i := range o.class {
 		r := &o.class[i]
-		silent := r.silence()
-		for _, x := range r.held {
-			silent = silent || !r.answered && ownSide(x)
-		}
-		o.down = o.down || silent
+		o.down = o.down || r.silence() || r.local && (!r.answered || len(r.domains) > o.limit)
 	}
 	if o.down {
 		return true, nil
 	}
-	for i := range o.class {
-		free = append(free, o.class[i].end()...)
-	}
-	return false, append(free, o.portal.end()...)
+	return false, o.all()
 }
 
 // held gives everything that is still kept back.
 func (o *outage[T]) held() []T {
 	var all []T
-	for i := range o.class {
-		all = append(all, o.class[i].end()...)
+	for _, f := range o.all() {
+		all = append(all, f.x)
 	}
-	return append(all, o.portal.end()...)
+	return all
+}
+
+func (o *outage[T]) all() []freed[T] {
+	all := o.portal.end(time.Time{})
+	for i := range o.class {
+		all = append(all, o.class[i].end(time.Time{})...)
+	}
+	return all
 }

@@ -34,6 +34,7 @@ func changed(e event, changes ...func(*event)) event {
 func TestOutageRule(t *testing.T) {
 	dead := func(e *event) { e.healthy = false }
 	local := func(e *event) { e.local = true }
+	route := func(e *event) { e.local, e.route = true, true }
 	never := func(e *event) { e.worked = false }
 	allowed := func(e *event) { e.allowed = true }
 	weak := func(e *event) { e.silent, e.weak = false, true }
@@ -56,8 +57,20 @@ func TestOutageRule(t *testing.T) {
 		{"two domains, silent and refused", []event{
 			silent("a", 0, late), silent("b", 0, late), changed(silent("a", 0, 1), weak), changed(silent("b", 0, 1), weak)}, false, 4},
 		{"four quick surprises before the first answer", []event{silent("a", 0, 1), silent("b", 0, 1), silent("c", 0, 1), silent("d", 0, 1), answerAt("e", 2)}, false, 5},
-		{"four without a route, at once", []event{
-			changed(silent("a", 0, 0.01), local), changed(silent("b", 0, 0.01), local), changed(silent("c", 0, 0.01), local), changed(silent("d", 0, 0.01), local), answerAt("e", 2)}, true, 0},
+		{"four without a route, for longer than an answer takes", []event{
+			changed(silent("a", 0, 0.01), route), changed(silent("b", 0, 0.01), route), changed(silent("c", 0, 0.01), route), changed(silent("d", 0.9, 1), route), answerAt("e", 2)}, true, 1},
+		{"four without a route, at once, and nothing answers", []event{
+			changed(silent("a", 0, 0.01), route), changed(silent("b", 0, 0.01), route), changed(silent("c", 0, 0.01), route), changed(silent("d", 0, 0.01), route)}, true, 0},
+		{"four without a route, at once, at the end", []event{answerAt("x", 1),
+			changed(silent("a", 2, 2.01), route), changed(silent("b", 2, 2.01), route), changed(silent("c", 2, 2.01), route), changed(silent("d", 2, 2.01), route)}, true, 1},
+		{"four of IPv6 alone come first, while another is under way", []event{
+			changed(silent("a", 0, 0.01), route), changed(silent("b", 0, 0.01), route), changed(silent("c", 0, 0.01), route), changed(silent("d", 0, 0.01), route),
+			changed(answerAt("x", 0.2), func(e *event) { e.start = at(0) })}, false, 5},
+		{"the network comes up after four had no route", []event{
+			changed(silent("a", 0, 0.01), route), changed(silent("b", 0, 0.01), route), changed(silent("c", 0, 0.01), route), changed(silent("d", 0, 0.01), route), answerAt("x", 2)}, false, 1},
+		{"no descriptor, while another is under way", []event{
+			changed(silent("a", 0, 0.01), local), changed(answerAt("x", 0.2), func(e *event) { e.start = at(0) })}, false, 1},
+		{"no route for a feed that worked, while others answer", []event{answerAt("x", 1), changed(silent("a", 0, 2), route)}, false, 2},
 		{"four surprises on one domain", []event{silent("a", 0, 1), silent("a", 0, 1), silent("a", 0, 1), silent("a", 0, 1), answerAt("b", 2)}, false, 5},
 		{"an answer ends the row", []event{silent("a", 0, 1), silent("b", 0, 1), answerAt("x", 2), silent("c", 3, 4), silent("d", 3, 4), answerAt("y", 5)}, false, 6},
 		{"dead feeds are no surprise", []event{changed(silent("a", 0, 1), dead), changed(silent("b", 0, 1), dead), changed(silent("c", 0, 1), dead), changed(silent("d", 0, 1), dead), changed(silent("e", 0, 1), dead)}, false, 5},
@@ -65,8 +78,8 @@ func TestOutageRule(t *testing.T) {
 		{"no answer at all, four domains, a new list", []event{changed(silent("a", 0, 1), never), changed(silent("b", 0, 1), never), changed(silent("c", 0, 1), never), changed(silent("d", 0, 1), never)}, true, 0},
 		{"no answer at all, two domains", []event{silent("a", 0, 1), silent("b", 0, 1)}, false, 2},
 		{"no route, however short the list", []event{changed(silent("a", 0, 1), local)}, true, 0},
-		{"no route for a feed that worked, others answer", []event{answerAt("x", 1), changed(silent("a", 0, 2), local)}, false, 1},
-		{"no route for a feed that never worked, others answer", []event{answerAt("x", 1), changed(changed(silent("a", 0, 2), local), never)}, false, 2},
+		{"no resolver for a feed that worked, others answer", []event{answerAt("x", 1), changed(silent("a", 0, 2), local)}, false, 1},
+		{"no resolver for a feed that never worked, others answer", []event{answerAt("x", 1), changed(changed(silent("a", 0, 2), local), never)}, false, 2},
 		{"a bridge on localhost says nothing about the way out", []event{
 			changed(answerAt("127.0.0.1", 1), allowed), silent("a", 0, late), silent("b", 0, late), silent("c", 0, late), silent("d", 0, late)}, true, 1},
 		{"everything that worked is refused, and nothing answers", []event{
@@ -85,6 +98,13 @@ func TestOutageRule(t *testing.T) {
 			answerAt("x", 1), changed(silent("a", 2, 60), last), changed(silent("b", 2, 60), last), changed(silent("c", 2, 60), last), changed(silent("d", 2, 60), last)}, false, 5},
 		{"the last few have no route, others answered before", []event{
 			answerAt("x", 1), changed(silent("a", 2, 60), last, local), changed(silent("b", 2, 60), last, local), changed(silent("c", 2, 60), last, local), changed(silent("d", 2, 60), last, local)}, true, 1},
+		{"dead feeds that are silent in an outage", []event{answerAt("x", 1), changed(silent("p", 2, late), dead), changed(silent("q", 2, late), dead),
+			silent("a", 2, late), silent("b", 2, late), silent("c", 2, late), silent("d", 2, late), changed(silent("r", 2, late+1), dead)}, true, 1},
+		{"an answer that comes when the outage was seen", []event{
+			silent("a", 0, late), silent("b", 0, late), silent("c", 0, late), silent("d", 0, late), answerAt("x", late+1), silent("e", 0, late+1), changed(silent("f", 0, late+1), dead)}, true, 1},
+		{"a feed when the portal was seen", []event{
+			changed(answerAt("a", 1), portal), changed(answerAt("b", 1), portal), changed(answerAt("c", 1), portal), changed(answerAt("d", 1), portal),
+			answerAt("x", 2), changed(answerAt("e", 2), portal)}, true, 1},
 		{"pages instead of feeds, with a feed in between", []event{
 			changed(answerAt("a", 1), portal), changed(answerAt("b", 1), portal), answerAt("x", 1), changed(answerAt("c", 1), portal), changed(answerAt("d", 1), portal)}, false, 5},
 	}
@@ -99,30 +119,27 @@ func TestOutageRule(t *testing.T) {
 	}
 }
 
-// play gives events to the rule as the collector does and counts the outcomes that stand.
+// play gives events to the rule as the collector does, those that come after the outage was seen too, and counts the outcomes that
+// stand.
 func play(o *outage[event], events []event) (down bool, counts int) {
-	settle := func(e event) {
-		if !e.oursAfterAll() {
-			counts++
-		}
-	}
 	for _, e := range events {
 		v, free := o.judge(e, e)
-		for _, f := range free {
-			settle(f)
-		}
+		counts += counted(free)
 		if v == count {
 			counts++
 		}
-		if o.down {
-			return true, counts
+	}
+	down, free := o.settle()
+	return down, counts + counted(free)
+}
+
+func counted(free []freed[event]) (n int) {
+	for _, f := range free {
+		if f.verdict == count {
+			n++
 		}
 	}
-	down, free := o.settle(func(e event) bool { return e.local })
-	for _, f := range free {
-		settle(f)
-	}
-	return down, counts
+	return n
 }
 
 func TestOutageKnowsWhoWasSilentBefore(t *testing.T) {
@@ -197,7 +214,6 @@ func TestOutageInTheMiddleCountsAgainstNobody(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		events := simulate(r, 500, 32, 0.1, 0.01)
 		cut := events[len(events)/2].end
-		counted := 0
 		o := outage[event]{limit: 3}
 		for _, e := range events {
 			if e.end.After(cut) { // from here on everything is silent
@@ -208,12 +224,8 @@ func TestOutageInTheMiddleCountsAgainstNobody(t *testing.T) {
 				e.end = e.start.Add(10 * time.Second)
 			}
 			v, free := o.judge(e, e)
-			counted += len(free)
-			if e.end.After(cut) && e.healthy && v == count {
-				t.Fatalf("seed %d: a healthy feed was counted in the outage", seed)
-			}
-			if o.down {
-				break
+			if e.end.After(cut) && (v == count || len(free) > 0) {
+				t.Fatalf("seed %d: a feed was counted in the outage", seed)
 			}
 		}
 		if !o.down {

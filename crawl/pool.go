@@ -66,7 +66,7 @@ func (p *pool) run(ctx context.Context, tasks, rest []*task) error {
 	beats, still := context.WithCancel(context.WithoutCancel(ctx))
 	defer still()
 	go p.s.heartbeat(beats, p.leases, p.stop)
-	col := newCollector(p, len(tasks))
+	col := newCollector(p, len(tasks), len(rest))
 	collected := make(chan error, 1)
 	go func() { collected <- col.run(ctx) }()
 	for _, t := range rest {

@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
 
 	"crawl/crawl/feed"
@@ -19,40 +15,6 @@ import (
 
 // errNotSent keeps a request from going out: the run is ending, the lease has passed, or the domain asked for quiet.
 var errNotSent = errors.New("not sent")
-
-// quietDomains are the registrable domains that answered 429: they get no more requests in this run.
-type quietDomains struct {
-	mu      sync.Mutex
-	domains map[string]bool
-	fresh   atomic.Bool
-}
-
-func (q *quietDomains) add(domain string) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.domains == nil {
-		q.domains = map[string]bool{}
-	}
-	if !q.domains[domain] {
-		q.domains[domain] = true
-		q.fresh.Store(true)
-	}
-}
-
-func (q *quietDomains) has(domain string) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.domains[domain]
-}
-
-func (q *quietDomains) any() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.domains) > 0
-}
-
-// news tells once that domains were added.
-func (q *quietDomains) news() bool { return q.fresh.Swap(false) }
 
 // fetch makes one claimed task's request, reads the answer, and works out what it means. It never fails: each feed fails alone.
 func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
@@ -207,37 +169,4 @@ func (p *pool) memory(ctx context.Context, c *store.Claim) []byte {
 		return nil
 	}
 	return m
-}
-
-// describeEvent tells the outage rule what it needs to know of an observation.
-func describeEvent(e event, o *observation) event {
-	e.end = o.at
-	var fe *fetch.Error
-	var re *feed.Error
-	switch {
-	case o.resp != nil:
-		e.answered, e.allowed = true, o.resp.AllowedNet
-		e.read = o.err == nil
-		e.notAFeed = errors.As(o.err, &re) && re.Kind == feed.KindNotAFeed
-	case errors.As(o.err, &fe):
-		e.answered, e.allowed, e.local = fe.Answered, fe.AllowedNet, fe.Local
-		e.silent = !fe.Answered && couldBeOurs(fe)
-		e.weak = !fe.Answered && !e.silent && (fe.Kind == fetch.KindDNS || fe.Kind == fetch.KindConnect)
-	}
-	return e
-}
-
-// couldBeOurs tells whether a dead network of our own could cause a failure. A name that does not exist and a refused or
-// reset connection are somebody's answer: the feed's own failure.
-func couldBeOurs(e *fetch.Error) bool {
-	var dns *net.DNSError
-	switch e.Kind {
-	case fetch.KindTimeout, fetch.KindTLS:
-		return true
-	case fetch.KindDNS:
-		return e.Local || !errors.As(e, &dns) || !dns.IsNotFound
-	case fetch.KindConnect:
-		return e.Local || errors.Is(e, syscall.EHOSTUNREACH)
-	}
-	return e.Local
 }
