@@ -31,6 +31,48 @@ func TestExtendingACategoryTakesNothingFromOthers(t *testing.T) {
 	w.converged(halfAt(1).Add(time.Minute))
 }
 
+// Killed when it has all it wants, an extension leaves nothing behind but what the next half-check takes away.
+func TestAnExtensionKilledBeforeItsEnd(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"snapshot-closing", "snapshot-before-rename", "snapshot-after-rename"} {
+		w, extend := extended(t)
+		extend(point)
+		w.silent(halfAt(0).Add(time.Minute), "half-check")
+		eachOnce(t, w.site.cut(), nil)
+		w.converged(halfAt(0).Add(2 * time.Minute))
+	}
+}
+
+// A feed that was done this hour and is resumed after an extension was killed is due at once all the same.
+func TestAFeedResumedAfterAKilledExtension(t *testing.T) {
+	t.Parallel()
+	w, extend := extended(t)
+	extend("snapshot-closing")
+	for _, command := range []string{"stop", "resume"} {
+		w.run(halfAt(0).Add(time.Minute), command, w.site.feeds[0].url).want(0)
+	}
+	w.silent(halfAt(0).Add(2*time.Minute), "half-check")
+	eachOnce(t, w.site.cut(), w.site.feeds[:1])
+	w.converged(halfAt(0).Add(3 * time.Minute))
+}
+
+// extended is a category that is done this hour, and has got a feed since. extend kills the half-check that fetches it at a point.
+func extended(t *testing.T) (w *world, extend func(point string)) {
+	t.Helper()
+	s := healthySite(t, 3)
+	w = newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	fresh := s.add("News", 2)
+	w.subscribe(fresh)
+	return w, func(point string) {
+		t.Helper()
+		s.cut()
+		w.with("CRAWL_TEST_KILL="+point).run(halfAt(0), "half-check").wantKilled()
+		eachOnce(t, s.cut(), []*siteFeed{fresh})
+	}
+}
+
 // What belongs to the whole hour is not done by a run of one category; and snapshots of another life of the database are set aside.
 func TestARunOfOneCategoryIsNotTheHours(t *testing.T) {
 	t.Parallel()

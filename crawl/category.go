@@ -9,7 +9,8 @@ import (
 	"crawl/store"
 )
 
-// category is one category under way. Only the collector touches it once feeds are being fetched.
+// category is one category under way. Once feeds are being fetched only the collector touches it, but for what the
+// dispatcher keeps there.
 type category struct {
 	store.Category
 	header state.Header
@@ -29,7 +30,8 @@ type category struct {
 	dirty   bool
 }
 
-// resume opens the part of this hour that an earlier process left, and learns which feeds it has.
+// resume opens the part of this hour that an earlier process left, and learns which feeds it has. Of an extension only those that are
+// left to the next hour count: the others' lines may be of before they became due again.
 func (c *category) resume(dir *state.Dir) error {
 	if err := c.ensure(dir); err != nil {
 		return err
@@ -39,7 +41,9 @@ func (c *category) resume(dir *state.Dir) error {
 		if err != nil {
 			return err
 		}
-		c.had[line.Feed] = true
+		if c.base == nil || isDeferred(line) {
+			c.had[line.Feed] = true
+		}
 	}
 	return nil
 }

@@ -27,6 +27,11 @@ func (s *session) unfinished(ctx context.Context, old found) ([]*category, error
 				return nil, err
 			}
 			if !more {
+				if part, ok := old.parts[c.ID]; ok { // of an extension that had all and was killed before its end
+					if err := s.dir.Discard(part); err != nil {
+						return nil, err
+					}
+				}
 				s.sum.Categories.Skipped++
 				continue
 			}
