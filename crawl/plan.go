@@ -3,7 +3,6 @@ package crawl
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"crawl/crawl/fetch"
@@ -63,7 +62,6 @@ func capPlan(plan []Planned, n int) {
 			})
 		}
 	}
-	slices.SortStableFunc(tasks, func(a, b *task) int { return a.LastAttemptAt.Compare(b.LastAttemptAt) })
 	_, rest := chooseTurns(tasks, n)
 	for _, t := range rest {
 		plan[t.order].Fetch, plan[t.order].Reason = false, fmt.Sprintf("beyond --max-feeds %d: first in the next hour", n)

@@ -133,28 +133,19 @@ func chooseTurns(tasks []*task, n int) (chosen, rest []*task) {
 	if n <= 0 || len(tasks) <= n {
 		return tasks, nil
 	}
-	rank := make([]int, len(tasks))
-	seen := map[string]int{}
-	for i, t := range tasks {
-		rank[i] = seen[t.host]
-		seen[t.host]++
+	byTurn := slices.SortedStableFunc(slices.Values(tasks), func(a, b *task) int { return a.LastAttemptAt.Compare(b.LastAttemptAt) })
+	turn, turns := map[*task]int{}, map[string]int{}
+	for _, t := range byTurn {
+		turn[t] = turns[t.host]
+		turns[t.host]++
 	}
-	byTurn := make([]int, len(tasks))
-	for i := range byTurn {
-		byTurn[i] = i
+	slices.SortStableFunc(byTurn, func(a, b *task) int { return turn[a] - turn[b] })
+	in := map[*task]bool{}
+	for _, t := range byTurn[:n] {
+		in[t] = true
 	}
-	slices.SortStableFunc(byTurn, func(a, b int) int {
-		if rank[a] != rank[b] {
-			return rank[a] - rank[b]
-		}
-		return tasks[a].LastAttemptAt.Compare(tasks[b].LastAttemptAt)
-	})
-	in := make([]bool, len(tasks))
-	for _, i := range byTurn[:n] {
-		in[i] = true
-	}
-	for i, t := range tasks {
-		if in[i] {
+	for _, t := range tasks {
+		if in[t] {
 			chosen = append(chosen, t)
 		} else {
 			rest = append(rest, t)

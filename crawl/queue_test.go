@@ -50,6 +50,24 @@ func TestChooseTurnsTakesTheOldestOfEachHost(t *testing.T) {
 	}
 }
 
+// Tasks come by category; within a host's turns only the last attempt counts, so that whom a cap left out is first next time.
+func TestWhomACapLeavesOutIsFirstNextTime(t *testing.T) {
+	tasks := tasksOf("a", "a", "a", "b", "b", "b")
+	asked := map[int64]int{}
+	for hour := range 6 {
+		chosen, _ := chooseTurns(tasks, 2)
+		for _, c := range chosen {
+			asked[c.ID]++
+			c.LastAttemptAt = time.Unix(int64(100*(hour+1)), 0)
+		}
+	}
+	for _, tk := range tasks {
+		if asked[tk.ID] != 2 {
+			t.Errorf("feed %d was asked %d times in 6 hours of 2 feeds, not 2", tk.ID, asked[tk.ID])
+		}
+	}
+}
+
 // Whatever the order of ends: no host has more at a time than it may, every task comes out once, and as long as any host
 // may start one, take gives one.
 func TestQueueKeepsItsBounds(t *testing.T) {
