@@ -52,6 +52,25 @@ func TestADamagedSnapshotCostsNoRows(t *testing.T) {
 	}
 }
 
+// A feed whose items cannot be stored is counted once in the summary: as failed, not as changed too.
+func TestWhatCannotBeStoredIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 3)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.change("CREATE TRIGGER poison BEFORE INSERT ON items WHEN new.feed_id = 2 BEGIN SELECT RAISE(ABORT, 'poison'); END")
+	e := w.run(runAt(0), "run", "--json").want(0)
+	var got struct {
+		Feeds struct{ Fetched, Changed, Failed int }
+	}
+	if err := json.Unmarshal([]byte(e.stdout), &got); err != nil {
+		t.Fatalf("%v: %s", err, e)
+	}
+	if n := got.Feeds; n.Fetched != 3 || n.Changed != 2 || n.Failed != 1 {
+		t.Errorf("3 feeds, of which 1 cannot be stored, are told as %+v", n)
+	}
+}
+
 // A foreign program that holds the database's write lock for a moment is waited for; while it does, a signal is obeyed.
 func TestAForeignWriteLockIsWaitedFor(t *testing.T) {
 	t.Parallel()

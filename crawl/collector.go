@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"crawl/state"
@@ -167,18 +168,8 @@ func (c *collector) accept(f *finished) error {
 }
 
 func (c *collector) tally(f *finished) {
-	n := &c.s.sum.Feeds
-	n.Fetched++
-	switch f.result.Outcome {
-	case store.Changed:
-		n.Changed++
-	case store.Unchanged:
-		n.Unchanged++
-	case store.Failed, store.Gone:
-		n.Failed++
-	case store.Throttled:
-		n.Throttled++
-	}
+	c.s.sum.Feeds.Fetched++
+	*c.tallyOf(f.result.Outcome)++
 	c.s.sum.Bytes += f.result.Bytes
 	if f.whole != "" {
 		c.s.sum.parsedWhole(f.whole)
@@ -187,6 +178,20 @@ func (c *collector) tally(f *finished) {
 		c.s.cfg.Log.Info("feed failed", slog.Int64("feed", f.claim.ID), slog.String("outcome", f.result.Outcome),
 			slog.String("kind", f.result.Feed.LastErrorKind), slog.String("error", f.result.Error))
 	}
+}
+
+// tallyOf is the counter of an outcome.
+func (c *collector) tallyOf(outcome string) *int {
+	n := &c.s.sum.Feeds
+	switch outcome {
+	case store.Changed:
+		return &n.Changed
+	case store.Unchanged:
+		return &n.Unchanged
+	case store.Throttled:
+		return &n.Throttled
+	}
+	return &n.Failed // store.Gone too
 }
 
 func (c *collector) write(cat *category, line state.Line) error {
@@ -243,6 +248,10 @@ func (c *collector) merge() error {
 	m, err := c.s.store.Merge(context.Background(), c.s.run, c.batch, closed, c.s.cfg.Now())
 	if err != nil {
 		return err
+	}
+	for _, f := range m.Failed { // whatever it was taken for
+		i := slices.IndexFunc(c.batch, func(e store.Entry) bool { return e.FeedID == f.FeedID })
+		*c.tallyOf(c.batch[i].Result.Outcome)--
 	}
 	c.lighten()
 	n := &c.s.sum

@@ -42,14 +42,27 @@ func (b *beat) step(phase string, done, total int, now time.Time) {
 	b.phase, b.done, b.total, b.progress = phase, done, total, now
 }
 
-// heartbeat tells the lock file about progress and renews leases until ctx ends. A process that was stopped for longer
+// inBackground runs work, which ends when still is closed, beside what follows. stop waits for its end.
+func inBackground(work func(still <-chan struct{})) (stop func()) {
+	still, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		work(still)
+	}()
+	return func() {
+		close(still)
+		<-done
+	}
+}
+
+// heartbeat tells the lock file about progress and renews leases until still is closed. A process that was stopped for longer
 // than a lease has lost its right to the feeds: it ends its run with errLeases instead of renewing.
-func (s *session) heartbeat(ctx context.Context, leases *leases, stop context.CancelCauseFunc) {
+func (s *session) heartbeat(still <-chan struct{}, leases *leases, stop context.CancelCauseFunc) {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
 	for {
 		select {
-		case <-ctx.Done():
+		case <-still:
 			return
 		case <-tick.C:
 		}
@@ -66,14 +79,14 @@ func (s *session) heartbeat(ctx context.Context, leases *leases, stop context.Ca
 			stop(errLeases)
 			return
 		default:
-			s.renew(ctx, leases, now)
+			s.renew(leases, now)
 		}
 	}
 }
 
-func (s *session) renew(ctx context.Context, leases *leases, now time.Time) {
+func (s *session) renew(leases *leases, now time.Time) {
 	until := now.Add(leaseTime)
-	if err := s.store.RenewLeases(context.WithoutCancel(ctx), s.owner(), until); err != nil {
+	if err := s.store.RenewLeases(context.Background(), s.owner(), until); err != nil {
 		s.cfg.Log.Warn("leases cannot be renewed", slog.Any("error", err))
 		return
 	}

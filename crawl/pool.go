@@ -28,9 +28,10 @@ type pool struct {
 	queue   *queue
 	late    []*task // to be started last
 	leases  *leases
-	parsing chan struct{} // as many as there are cores
-	jobs    chan job      // for the workers
-	freed   chan string   // hosts of tasks that ended
+	parsing chan struct{}   // as many as there are cores
+	over    <-chan struct{} // closed when the end of the run waits no longer for documents
+	jobs    chan job        // for the workers
+	freed   chan string     // hosts of tasks that ended
 	results chan *finished
 	room    *room
 	stop    context.CancelCauseFunc
@@ -51,7 +52,7 @@ func newPool(s *session, cats []*category) *pool {
 		queue:   newQueue(s.cfg.Settings.PerHost),
 		leases:  &leases{now: s.cfg.Now},
 		workers: min(firstWorkers, s.cfg.Settings.Workers),
-		parsing: make(chan struct{}, runtime.NumCPU()),
+		parsing: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		jobs:    make(chan job, s.cfg.Settings.Workers),
 		freed:   make(chan string, s.cfg.Settings.Workers),
 		results: make(chan *finished, 2*claimBatch),
@@ -63,15 +64,12 @@ func newPool(s *session, cats []*category) *pool {
 func (p *pool) run(ctx context.Context, tasks, rest []*task) error {
 	ctx, p.stop = context.WithCancelCause(ctx)
 	defer p.stop(nil)
-	beats, still := context.WithCancel(context.WithoutCancel(ctx))
-	defer still()
-	go p.s.heartbeat(beats, p.leases, p.stop)
+	p.over = endOfPatience(ctx)
+	defer inBackground(func(still <-chan struct{}) { p.s.heartbeat(still, p.leases, p.stop) })()
 	col := newCollector(p, len(tasks), len(rest))
 	collected := make(chan error, 1)
 	go func() { collected <- col.run(ctx) }()
-	for _, t := range rest {
-		p.results <- &finished{task: t, what: deferred}
-	}
+	p.end(deferred, rest)
 	for _, t := range tasks {
 		if t.Throttled {
 			p.late = append(p.late, t)
@@ -89,19 +87,18 @@ func (p *pool) run(ctx context.Context, tasks, rest []*task) error {
 }
 
 // dispatch starts tasks until none is left or ctx ends, and waits for those under way. The error is the database's.
-func (p *pool) dispatch(ctx context.Context) error {
+func (p *pool) dispatch(ctx context.Context) (err error) {
 	tick := time.NewTicker(claimWait)
 	defer tick.Stop()
 	for waited := false; ctx.Err() == nil; {
 		p.addLate()
 		p.deferQuiet()
-		if err := p.start(ctx, waited); err != nil {
+		if err = p.start(ctx, waited); err != nil {
 			p.stop(err)
-			p.drain()
-			return err
+			break
 		}
 		if p.busy == 0 && p.queue.waiting == 0 {
-			return nil
+			break
 		}
 		waited = false
 		select {
@@ -114,11 +111,18 @@ func (p *pool) dispatch(ctx context.Context) error {
 		}
 		p.endedAlready()
 	}
-	p.drain()
-	for _, t := range append(p.late, p.queue.drop(func(*task) bool { return true })...) {
-		p.results <- &finished{task: t, what: notStarted}
+	for p.busy > 0 {
+		p.ended(<-p.freed)
 	}
-	return nil
+	p.end(notStarted, append(p.late, p.queue.drop(func(*task) bool { return true })...))
+	return err
+}
+
+// end tells the collector of tasks that end without having been started.
+func (p *pool) end(what fate, tasks []*task) {
+	for _, t := range tasks {
+		p.results <- &finished{task: t, what: what}
+	}
 }
 
 // addLate adds the feeds that asked for quiet last time when all others have started: should they do so again, it silences no
@@ -143,12 +147,6 @@ func (p *pool) grow() {
 		p.workers = min(2*p.workers, p.s.cfg.Settings.Workers)
 	}
 	p.done = 0
-}
-
-func (p *pool) drain() {
-	for p.busy > 0 {
-		p.ended(<-p.freed)
-	}
 }
 
 func (p *pool) ended(host string) {
@@ -176,10 +174,17 @@ func (p *pool) start(ctx context.Context, waited bool) error {
 		if n == 0 || n < claimBatch && p.busy > p.workers/2 && !waited {
 			return nil
 		}
+		var failed error
 		for _, tasks := range alike(p.queue.take(n)) {
-			if err := p.claim(ctx, tasks); err != nil {
-				return err
+			if failed == nil {
+				failed = p.claim(ctx, tasks)
 			}
+			if failed != nil {
+				p.end(notStarted, tasks)
+			}
+		}
+		if failed != nil {
+			return failed
 		}
 	}
 	return nil
@@ -263,9 +268,7 @@ func (p *pool) deferQuiet() {
 	if !p.quiet.news() {
 		return
 	}
-	for _, t := range p.queue.drop(func(t *task) bool { return p.quiet.has(t.registrable()) }) {
-		p.results <- &finished{task: t, what: deferred}
-	}
+	p.end(deferred, p.queue.drop(func(t *task) bool { return p.quiet.has(t.registrable()) }))
 }
 
 // What became of a task.

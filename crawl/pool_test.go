@@ -1,6 +1,56 @@
 package crawl
 
-import "testing"
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"crawl/state"
+)
+
+// Where the database refuses a claim, every task is told of: those of the claim, and those that still wait.
+func TestNobodyIsForgottenAfterAFailedClaim(t *testing.T) {
+	p := &pool{s: testSession(t)}
+	if err := p.s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.s.cfg.Settings.PerHost, p.s.cfg.Settings.Workers = 2, 4
+	p = newPool(p.s, nil)
+	ctx, stop := context.WithCancelCause(t.Context())
+	p.stop = stop
+	for i, tk := range tasksOf("a", "a", "a", "b", "c", "d", "e") {
+		if tk.cat = (&category{}); i%2 == 0 {
+			tk.cat.base = &state.Info{}
+		}
+		p.queue.add(tk)
+	}
+	if err := p.dispatch(ctx); err == nil || context.Cause(ctx) != err {
+		t.Errorf("dispatch: %v, and the run ends with %v", err, context.Cause(ctx))
+	}
+	close(p.results)
+	told := map[int64]bool{}
+	for f := range p.results {
+		if told[f.task.ID] || f.what != notStarted {
+			t.Errorf("task %d, fate %v: told before: %v", f.task.ID, f.what, told[f.task.ID])
+		}
+		told[f.task.ID] = true
+	}
+	if len(told) != 7 {
+		t.Errorf("%d of 7 tasks were told of", len(told))
+	}
+}
+
+// testSession is one in a directory of its own, with the lock and the database.
+func testSession(t *testing.T) *session {
+	t.Helper()
+	s, err := begin(t.Context(), Config{Dir: t.TempDir(), Settings: testSettings, Now: time.Now, Log: slog.New(slog.DiscardHandler)}, kindRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.end() })
+	return s
+}
 
 // TestWorkersGrow: more workers only where those that there are wait for the network, never more than the setting says.
 func TestWorkersGrow(t *testing.T) {

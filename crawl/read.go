@@ -32,7 +32,7 @@ func read(ctx context.Context, d feed.Document, asked string) (*feed.Feed, error
 const (
 	// readPatience is when a document is given up although its reader, who has 20 s, has not said so: it hangs.
 	readPatience = 30 * time.Second
-	// stopPatience is how long the end of a run waits for a document that is being read.
+	// stopPatience is how long the end of a run waits for the documents that are being read, all of them.
 	stopPatience = 2 * time.Second
 )
 
@@ -43,32 +43,32 @@ type reading struct {
 	abandoned bool
 }
 
-// readWithin reads a document, but waits no longer for it than it may take, whatever it does to its reader. cut is the end of the
-// run; err is nil then.
-func readWithin(cut context.Context, read func(context.Context) (*feed.Feed, error)) reading {
+// readWithin reads a document, but waits no longer for it than it may take, whatever it does to its reader. When over is closed it
+// does not wait at all; err is nil then.
+func readWithin(over <-chan struct{}, read func() (*feed.Feed, error)) reading {
 	done := make(chan reading, 1)
 	go func() {
-		doc, err := read(context.WithoutCancel(cut))
+		doc, err := read()
 		done <- reading{doc: doc, err: err}
 	}()
 	patience := time.NewTimer(readPatience)
 	defer patience.Stop()
-	ended := cut.Done()
-	for {
-		select {
-		case r := <-done:
-			return r
-		case <-ended:
-			ended = nil
-			patience.Reset(stopPatience)
-		case <-patience.C:
-			if cut.Err() != nil {
-				return reading{abandoned: true}
-			}
-			text := fmt.Sprintf("reading it took longer than %s", readPatience)
-			return reading{err: &feed.Error{Kind: feed.KindParse, Text: text}, abandoned: true}
-		}
+	select {
+	case r := <-done:
+		return r
+	case <-over:
+		return reading{abandoned: true}
+	case <-patience.C:
+		text := fmt.Sprintf("reading it took longer than %s", readPatience)
+		return reading{err: &feed.Error{Kind: feed.KindParse, Text: text}, abandoned: true}
 	}
+}
+
+// endOfPatience is closed when a run that has ended has waited long enough for what is being read.
+func endOfPatience(ctx context.Context) <-chan struct{} {
+	over := make(chan struct{})
+	context.AfterFunc(ctx, func() { time.AfterFunc(stopPatience, func() { close(over) }) })
+	return over
 }
 
 // leastSecret is how long a part of an address must be to be taken for a secret, in bytes.

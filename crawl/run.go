@@ -37,17 +37,25 @@ func Run(ctx context.Context, cfg Config, o RunOptions) (Summary, error) {
 
 // finish lets go and rounds off the summary.
 func (s *session) finish(ctx context.Context, err error) (Summary, error) {
-	if errors.Is(err, store.ErrBusy) { // what ended the wait for another program's lock says more
-		switch {
-		case s.dir.Killed():
-			err = s.judgeEnd(errKilled)
-		case ctx.Err() != nil:
-			err = s.judgeEnd(errSignal)
-		}
+	if why := s.waitEnded(ctx, err); why != nil {
+		err = s.judgeEnd(why)
 	}
 	err = errors.Join(err, s.end())
 	s.sum.Seconds = s.cfg.Now().Sub(s.start).Seconds()
 	return s.sum, err
+}
+
+// waitEnded gives what ended the wait for another program's lock, which says more than err; nil if nothing did.
+func (s *session) waitEnded(ctx context.Context, err error) error {
+	switch {
+	case !errors.Is(err, store.ErrBusy):
+		return nil
+	case s.dir.Killed():
+		return errKilled
+	case ctx.Err() != nil:
+		return errSignal
+	}
+	return nil
 }
 
 func (s *session) hourly(ctx context.Context) error {
@@ -125,6 +133,9 @@ func (s *session) record(ctx context.Context, work func(context.Context) error) 
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		err = errSignal // whoever made ctx ended it
+	}
+	if why := s.waitEnded(ctx, err); why != nil {
+		err = why
 	}
 	return s.close(context.WithoutCancel(ctx), err)
 }
@@ -316,7 +327,7 @@ func (s *session) someFeeds(ctx context.Context) error {
 		return err
 	}
 	return s.record(ctx, func(ctx context.Context) error {
-		return s.fetchAll(ctx, []*category{{loose: true, Category: store.Category{Name: "feeds"}, had: map[int64]bool{}, ids: ids}})
+		return s.fetchAll(ctx, []*category{{loose: true, Category: store.Category{Name: "feeds"}, ids: ids}})
 	})
 }
 

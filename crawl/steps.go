@@ -69,7 +69,8 @@ func (s *session) steps(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		s.beat.step(st.name, s.beat.done, s.beat.total, s.cfg.Now())
+		done, total, _, _ := s.beat.read()
+		s.beat.step(st.name, done, total, s.cfg.Now())
 		if err := s.lock.Note(s.holder()); err != nil {
 			return err
 		}
@@ -100,14 +101,13 @@ func (s *session) stepFailed(ctx context.Context, st step, cause error) error {
 }
 
 // keepBeating tells the lock file of progress while a step runs: each has a time limit of its own and needs no other's judgement.
-func (s *session) keepBeating(name string) (still func()) {
-	ctx, still := context.WithCancel(context.Background())
-	go func() {
+func (s *session) keepBeating(name string) (stop func()) {
+	return inBackground(func(still <-chan struct{}) {
 		tick := time.NewTicker(beatEvery)
 		defer tick.Stop()
 		for {
 			select {
-			case <-ctx.Done():
+			case <-still:
 				return
 			case <-tick.C:
 			}
@@ -117,8 +117,7 @@ func (s *session) keepBeating(name string) (still func()) {
 				s.cfg.Log.Warn("the lock file cannot be written", slog.Any("error", err))
 			}
 		}
-	}()
-	return still
+	})
 }
 
 func (s *session) step(ctx context.Context, st step) error {
@@ -127,9 +126,9 @@ func (s *session) step(ctx context.Context, st step) error {
 		return err
 	}
 	s.cfg.point("step-before-" + st.name)
-	still := s.keepBeating(st.name)
+	stop := s.keepBeating(st.name)
 	seq, err = st.run(ctx, seq)
-	still()
+	stop()
 	if err != nil {
 		return fmt.Errorf("%w: %w", errStepFailed, err)
 	}

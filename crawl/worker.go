@@ -72,9 +72,14 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 		if failure := resp.Failure(); failure != nil {
 			o.err = failure
 		} else if resp.Status != http.StatusNotModified {
-			p.parsing <- struct{}{}
-			defer func() { <-p.parsing }()
-			f.abandoned = p.read(ctx, o)
+			select {
+			case p.parsing <- struct{}{}:
+				defer func() { <-p.parsing }()
+				f.abandoned = p.read(ctx, o)
+			case <-p.over:
+				f.what = cut
+				return
+			}
 		}
 		f.reqs = resp.Requests
 		p.recall(ctx, o)
@@ -94,7 +99,7 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 		f.event.domain = f.task.registrable()
 	}
 	if resp != nil && resp.Status == http.StatusTooManyRequests {
-		p.quiet.add(f.task.registrable())
+		p.quiet.add(fetch.Domain(resp.URL)) // where redirects led
 	}
 	if !f.task.cat.loose {
 		f.data = p.encode(f, o)
@@ -143,7 +148,7 @@ func (p *pool) read(ctx context.Context, o *observation) (abandoned bool) {
 		}
 	}
 	d.Memory = p.memory(ctx, o.claim)
-	r := readWithin(ctx, func(ctx context.Context) (*feed.Feed, error) { return read(ctx, d, o.claim.URL) })
+	r := readWithin(p.over, func() (*feed.Feed, error) { return read(context.WithoutCancel(ctx), d, o.claim.URL) })
 	o.doc, o.err = r.doc, r.err
 	if cut := o.resp.Truncated; cut != "" && (o.err != nil || o.doc != nil && o.doc.Count == 0) {
 		o.doc, o.err = nil, &feed.Error{Kind: feed.Kind(o.resp.TruncatedKind), Text: "the document did not arrive whole: " + cut}
