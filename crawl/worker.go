@@ -129,10 +129,7 @@ func (s *session) request(c *store.Claim) fetch.Request {
 		UserAgent: c.Settings.UserAgent, Proxy: c.Settings.Proxy, Insecure: c.Settings.Insecure,
 	}
 	if !s.options.Refetch {
-		r.ETag, r.ValidatorsURL = c.ETag, c.ValidatorsURL
-		if fetch.SendableLastModified(c.LastModified, c.LastSuccessAt) {
-			r.LastModified = c.LastModified
-		}
+		r.ETag, r.LastModified, r.ValidatorsURL, r.LastSuccess = c.ETag, c.LastModified, c.ValidatorsURL, c.LastSuccessAt
 	}
 	return r
 }

@@ -59,8 +59,8 @@ func benchmarkBare(b *testing.B, url string) {
 	for b.Loop() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		request, _ := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		request.Header["Accept"] = acceptValue
-		request.Header["Accept-Encoding"] = acceptEncodingValue
+		request.Header["Accept"] = []string{accept}
+		request.Header["Accept-Encoding"] = []string{acceptEncoding}
 		request.Header["User-Agent"] = []string{agent}
 		answer, err := client.Do(request)
 		if err != nil {

@@ -75,16 +75,15 @@ func (o Options) check() error {
 
 // Client makes GETs. Safe for concurrent use.
 type Client struct {
-	o         Options
-	userAgent []string // as a header value
-	guard     *guard
-	resolver  *net.Resolver // nil: the system's
-	slow      rate          // what a body must bring
-	memory    *memory
-	decoding  chan struct{} // one token for each body that is being decoded
-	sessions  *sessions
-	sequence  atomic.Int64 // counts events: GETs that begin, names that are resolved
-	resolved  atomic.Int64 // the sequence number of the resolver's last answer
+	o        Options
+	guard    *guard
+	resolver *net.Resolver // nil: the system's
+	slow     rate          // what a body must bring
+	memory   *memory
+	decoding chan struct{} // one token for each body that is being decoded
+	sessions *sessions
+	sequence atomic.Int64 // counts events: GETs that begin, names that are resolved
+	resolved atomic.Int64 // the sequence number of the resolver's last answer
 
 	// What tests put something else in the place of.
 	tlsConfig func(*tls.Config)
@@ -102,7 +101,6 @@ func New(o Options) (*Client, error) {
 	o = o.withDefaults()
 	c := &Client{
 		o:          o,
-		userAgent:  []string{o.UserAgent},
 		guard:      newGuard(o.AllowNet),
 		slow:       rate{bytes: 10 << 10, window: 10 * time.Second},
 		memory:     newMemory(o.MaxMemory, o.MaxBody),

@@ -166,8 +166,8 @@ func TestSendableLastModified(t *testing.T) {
 		{"2026-03-01 12:00:00", date, true},
 		{"bad\x00byte", date, false},
 	} {
-		if got := SendableLastModified(tt.value, tt.date); got != tt.want {
-			t.Errorf("SendableLastModified(%q, %v) = %v", tt.value, tt.date, got)
+		if got := sendableLastModified(tt.value, tt.date); got != tt.want {
+			t.Errorf("sendableLastModified(%q, %v) = %v", tt.value, tt.date, got)
 		}
 	}
 }

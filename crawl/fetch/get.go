@@ -138,7 +138,7 @@ func (g *get) roundTrip() (*http.Response, error) {
 		WroteHeaders: func() { g.wrote.Store(true) },
 	}
 	request := (&http.Request{
-		Method: http.MethodGet, URL: g.url, Host: g.url.Host, Header: g.header(),
+		Method: http.MethodGet, URL: g.url, Host: g.url.Host, Header: g.fields().header(),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(httptrace.WithClientTrace(g.ctx, trace))
 	return g.transport.RoundTrip(request)

@@ -55,12 +55,14 @@ func (g *guard) check(addr netip.Addr, port uint16) error {
 	if g.allowed(addr.WithZone("")) {
 		return nil
 	}
-	remedy := fmt.Sprintf("--allow-net %s/%d would open it", addr.WithZone(""), addr.BitLen())
+	refuse := func(format string, what any) error {
+		return &refusal{fmt.Sprintf(format+" (--allow-net %s/%d would open it)", what, addr.WithZone(""), addr.BitLen())}
+	}
 	if port != 80 && port != 443 && port < 1024 {
-		return &refusal{fmt.Sprintf("port %d is neither 80, 443 nor from 1024 up (%s)", port, remedy)}
+		return refuse("port %d is neither 80, 443 nor from 1024 up", port)
 	}
 	if g.public.SafeAddr(addr) != nil {
-		return &refusal{fmt.Sprintf("%s is not a public address (%s)", addr, remedy)}
+		return refuse("%s is not a public address", addr)
 	}
 	return nil
 }

@@ -74,7 +74,12 @@ func (g *get) message() []byte {
 	b.WriteString(" HTTP/1.1\r\nHost: ")
 	b.WriteString(g.url.Host)
 	b.WriteString("\r\nConnection: close\r\n")
-	g.header().Write(&b) // a buffer takes everything
+	for _, f := range g.fields() { // all of them were found to be fit for a header
+		b.WriteString(f.name)
+		b.WriteString(": ")
+		b.WriteString(f.value)
+		b.WriteString("\r\n")
+	}
 	b.WriteString("\r\n")
 	return b.Bytes()
 }

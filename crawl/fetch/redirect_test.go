@@ -83,7 +83,7 @@ func checkHops(t *testing.T, all []*http.Request, same bool) {
 	if got := second.Get("X-Token") != ""; got != same {
 		t.Errorf("second hop has the feed's own header: %v", got)
 	}
-	if second.Get("User-Agent") != agent || second.Get("Accept") != acceptValue[0] {
+	if second.Get("User-Agent") != agent || second.Get("Accept") != accept {
 		t.Errorf("second hop: %v", second)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/textproto"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -15,7 +17,8 @@ type Request struct {
 	URL           string
 	ETag          string // byte for byte as received
 	LastModified  string
-	ValidatorsURL string // the final URL that gave them; they are sent only on the hop with this URL. "" means URL
+	LastSuccess   time.Time // when the last good answer came, with which LastModified is compared (rule C9); zero: with nothing
+	ValidatorsURL string    // the final URL that gave them; they are sent only on the hop with this URL. "" means URL
 	User          string
 	Password      string
 	Header        map[string]string // sent, like User and Password, to the scheme, host and port of URL alone
@@ -27,11 +30,10 @@ type Request struct {
 	Before func() error
 }
 
-// What every request says (rules Q3, Q4). The slices are shared by all requests and never written to.
-var (
-	acceptValue = []string{"application/atom+xml, application/rss+xml, application/feed+json, " +
-		"application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1"}
-	acceptEncodingValue = []string{"gzip, br, zstd"}
+// What every request says (rules Q3, Q4).
+const (
+	accept         = "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1"
+	acceptEncoding = "gzip, br, zstd"
 )
 
 // reserved are the fields that Request.Header cannot set: they belong to this package or to the connection.
@@ -68,50 +70,82 @@ func (r *Request) check() error {
 	return nil
 }
 
-// header builds the header of the hop that g is at.
-func (g *get) header() http.Header {
-	h := make(http.Header, 8)
-	h["Accept"] = acceptValue
-	h["Accept-Encoding"] = acceptEncodingValue
-	h["User-Agent"] = g.c.userAgent
-	if g.r.UserAgent != "" {
-		h["User-Agent"] = []string{g.r.UserAgent}
-	}
-	if sameOrigin(g.url, g.first) {
-		g.own(h)
-	}
-	if cookie := g.cookies.header(g.url); cookie != "" {
-		if configured := h.Get("Cookie"); configured != "" {
-			cookie = configured + "; " + cookie
+// field is a line of a request's header.
+type field struct{ name, value string }
+
+// fields are those of a request, each name once.
+type fields []field
+
+func (f *fields) set(name, value string) {
+	for i := range *f {
+		if (*f)[i].name == name {
+			(*f)[i].value = value
+			return
 		}
-		h["Cookie"] = []string{cookie}
 	}
-	g.conditional = false
-	if g.at == g.validatorsURL {
-		g.validators(h)
+	*f = append(*f, field{name, value})
+}
+
+// get returns "" for a field that is not there.
+func (f fields) get(name string) string {
+	for _, one := range f {
+		if one.name == name {
+			return one.value
+		}
+	}
+	return ""
+}
+
+// header gives them as net/http wants them.
+func (f fields) header() http.Header {
+	h := make(http.Header, len(f))
+	for _, one := range f {
+		h[one.name] = []string{one.value}
 	}
 	return h
 }
 
+// fields are the header of the hop that g is at, in the order of their names.
+func (g *get) fields() fields {
+	f := append(make(fields, 0, 8), field{"Accept", accept}, field{"Accept-Encoding", acceptEncoding}, field{"User-Agent", g.c.o.UserAgent})
+	if g.r.UserAgent != "" {
+		f.set("User-Agent", g.r.UserAgent)
+	}
+	if sameOrigin(g.url, g.first) {
+		g.own(&f)
+	}
+	if cookie := g.cookies.header(g.url); cookie != "" {
+		if configured := f.get("Cookie"); configured != "" {
+			cookie = configured + "; " + cookie
+		}
+		f.set("Cookie", cookie)
+	}
+	g.conditional = false
+	if g.at == g.validatorsURL {
+		g.validators(&f)
+	}
+	slices.SortFunc(f, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	return f
+}
+
 // own adds what the feed has configured for its own origin (rule Q5).
-func (g *get) own(h http.Header) {
+func (g *get) own(f *fields) {
 	if g.r.User != "" || g.r.Password != "" {
-		token := base64.StdEncoding.EncodeToString([]byte(g.r.User + ":" + g.r.Password))
-		h["Authorization"] = []string{"Basic " + token}
+		f.set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(g.r.User+":"+g.r.Password)))
 	}
 	for name, value := range g.r.Header {
-		h[textproto.CanonicalMIMEHeaderKey(name)] = []string{value}
+		f.set(textproto.CanonicalMIMEHeaderKey(name), value)
 	}
 }
 
 // validators adds those that may be sent, exactly as received (rules C1, C2, C9).
-func (g *get) validators(h http.Header) {
+func (g *get) validators(f *fields) {
 	if tag := g.r.ETag; sendableETag(tag) {
-		h["If-None-Match"] = []string{tag}
+		f.set("If-None-Match", tag)
 		g.conditional = true
 	}
-	if date := g.r.LastModified; date != "" && SendableLastModified(date, time.Time{}) {
-		h["If-Modified-Since"] = []string{date}
+	if date := g.r.LastModified; sendableLastModified(date, g.r.LastSuccess) {
+		f.set("If-Modified-Since", date)
 		g.conditional = true
 	}
 }
@@ -125,10 +159,10 @@ func sendableETag(tag string) bool {
 // lastSendable is the end of what 32-bit clocks can say (rule C9).
 var lastSendable = time.Date(2038, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// SendableLastModified says whether a Last-Modified that came with the given Date may be sent back. One that lies more than
+// sendableLastModified says whether a Last-Modified that came with the given Date may be sent back. One that lies more than
 // 24 hours after Date, or after 2037, may not: such servers answer 304 for ever (rule C9). A zero Date is not compared. What
 // is no date at all is sent as it came (rule C2).
-func SendableLastModified(lastModified string, date time.Time) bool {
+func sendableLastModified(lastModified string, date time.Time) bool {
 	if lastModified == "" || !httpguts.ValidHeaderFieldValue(lastModified) {
 		return false
 	}

@@ -76,7 +76,7 @@ func TestRequestHead(t *testing.T) {
 			if len(heads) != 1 || r.Requests != 1 {
 				t.Fatalf("%d requests were sent, Requests is %d", len(heads), r.Requests)
 			}
-			lines := []string{"Accept: " + acceptValue[0], "Accept-Encoding: gzip, br, zstd", "Connection: close"}
+			lines := []string{"Accept: " + accept, "Accept-Encoding: gzip, br, zstd", "Connection: close"}
 			if tt.more != "" {
 				lines = append(lines, strings.Split(strings.TrimSuffix(tt.more, "\r\n"), "\r\n")...)
 			}
