@@ -76,7 +76,7 @@ func checkFile(ctx context.Context, cfg Config, path string) (Checked, error) {
 	defer f.Close()
 	limit := cfg.Fetch.MaxBody
 	if limit <= 0 {
-		limit = 16 << 20
+		limit = fetch.DefaultMaxBody
 	}
 	body, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *Checked) read(ctx context.Context, cfg Config, resp *fetch.Response, as
 	}
 	c.Items = itemsOf(d.Items)
 	now := cfg.Now()
-	next := cfg.Settings.next(now, &store.Claim{}, resp.Fresh.MaxAge, 0, packHints(d.Hints))
+	next := cfg.Settings.next(now, &store.Claim{}, resp.Fresh, 0, packHints(d.Hints))
 	c.Next = next.Sub(now)
 	return nil
 }

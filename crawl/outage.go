@@ -106,10 +106,10 @@ func (r *row[T]) end(answered time.Time) []freed[T] {
 //
 // A surprise is a silent failure of a healthy feed while no answer of its class came between its start and its end.
 // Without that clause the time-outs that come last in every run would look like an outage. More than limit surprises
-// in a row, on different domains, are an outage, and all that was silent since the last answer is held back with them; so are more than limit feeds in a row that turn from healthy into "not a
+// in a row, on different domains, are an outage; so are more than limit feeds in a row that turn from healthy into "not a
 // feed" with none read well in between (a hotel's portal answers everything with its own page). And if in a whole run nothing
 // answered, then also refusals and names that do not exist are no news about feeds that worked: a resolver or a firewall of
-// ours may say so of everything.
+// ours may say so of everything. Feeds that failed before are no surprise, but what an outage did to them counts as little.
 type outage[T any] struct {
 	limit  int
 	class  [2]row[T] // public, allowed

@@ -102,7 +102,7 @@ func (s Settings) unchanged(o *observation, r *store.Result) {
 			f.Interval = s.doubled(o.claim)
 		}
 	}
-	f.NextFetchAt = s.next(o.at, o.claim, o.resp.Fresh.MaxAge, f.Interval, f.Schedule)
+	f.NextFetchAt = s.next(o.at, o.claim, o.resp.Fresh, f.Interval, f.Schedule)
 }
 
 // takeValidators keeps both as they came, unless they are longer than a server would take back.
@@ -136,7 +136,7 @@ func (s Settings) read(o *observation, r *store.Result) {
 			r.Keys = d.Keys
 		}
 	}
-	f.NextFetchAt = s.next(o.at, o.claim, o.resp.Fresh.MaxAge, 0, f.Schedule)
+	f.NextFetchAt = s.next(o.at, o.claim, o.resp.Fresh, 0, f.Schedule)
 	if cut {
 		f.LastWarning = clip(join("; ", "the document did not arrive whole: "+o.resp.Truncated, f.LastWarning), maxError)
 		if until := o.at.Add(truncatedDelay); f.NextFetchAt.Before(until) {

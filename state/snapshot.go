@@ -41,10 +41,10 @@ type Header struct {
 
 // Line is one feed's result. Data is opaque to this package.
 type Line struct {
-	Feed  int64           `json:"feed"`
-	URL   string          `json:"url"`
-	Token int64           `json:"token"`
-	Data  json.RawMessage `json:"data"`
+	Feed  int64
+	URL   string
+	Token int64
+	Data  json.RawMessage
 }
 
 // Closing is the last line of a complete snapshot.

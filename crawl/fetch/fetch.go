@@ -22,6 +22,9 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
+// DefaultMaxBody is Options.MaxBody where that is zero, in bytes.
+const DefaultMaxBody = 16 << 20
+
 // Options configure a Client. Zero values mean the defaults given.
 type Options struct {
 	UserAgent      string         // required
@@ -41,7 +44,7 @@ func (o Options) withDefaults() Options {
 	o.Timeout = or(o.Timeout, time.Minute)
 	o.ConnectTimeout = or(o.ConnectTimeout, 10*time.Second)
 	o.HeaderTimeout = or(o.HeaderTimeout, 20*time.Second)
-	o.MaxBody = or(o.MaxBody, 16<<20)
+	o.MaxBody = or(o.MaxBody, DefaultMaxBody)
 	o.MaxMemory = or(o.MaxMemory, 256<<20)
 	if o.Now == nil {
 		o.Now = time.Now

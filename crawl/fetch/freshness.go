@@ -8,16 +8,12 @@ import (
 	"time"
 )
 
-// Freshness is what Cache-Control, Age and Expires say (rules T2–T4).
-type Freshness struct {
-	MaxAge time.Duration // how long the answer stays fresh from now; 0: no delay asked
-}
-
-// freshness reads the hints of an answer that was made at from.
-func freshness(h http.Header, from time.Time) Freshness {
+// freshness is for how long an answer that was made at from stays fresh, by Cache-Control, Age and Expires (rules T2–T4); 0 if they ask
+// for no delay.
+func freshness(h http.Header, from time.Time) time.Duration {
 	maxAge, found, never := cacheControl(strings.Join(h["Cache-Control"], ","))
 	if never {
-		return Freshness{}
+		return 0
 	}
 	life := maxAge
 	if !found {
@@ -28,7 +24,7 @@ func freshness(h http.Header, from time.Time) Freshness {
 	if age, ok := seconds(h.Get("Age")); ok {
 		life -= age
 	}
-	return Freshness{MaxAge: max(0, life)}
+	return max(0, life)
 }
 
 // cacheControl reads the directives that concern us: the first max-age that can be read, and whether no-cache or no-store say

@@ -186,11 +186,9 @@ func (g *get) gotConn(conn net.Conn) {
 // finish turns the answer that ends the chain into a Response.
 func (g *get) finish(answer *http.Response) (*Response, error) {
 	h := answer.Header
-	now := g.c.o.Now()
-	date, _ := parseDate(h.Get("Date"))
-	from := date
-	if from.IsZero() {
-		from = now
+	from, ok := parseDate(h.Get("Date"))
+	if !ok {
+		from = g.c.o.Now()
 	}
 	r := &Response{
 		Status:       answer.StatusCode,
@@ -200,7 +198,6 @@ func (g *get) finish(answer *http.Response) (*Response, error) {
 		ETag:         h.Get("Etag"),
 		LastModified: h.Get("Last-Modified"),
 		ContentType:  h.Get("Content-Type"),
-		Date:         date,
 		Fresh:        freshness(h, from),
 		BotCheck:     botCheck(answer.StatusCode, h),
 		Conditional:  g.conditional,

@@ -17,15 +17,14 @@ type Response struct {
 	Status           int
 	URL              string // the final URL
 	Hops             []Hop
-	PermanentURL     string    // the final URL if the whole chain was permanent (301, 308) and not empty, else ""
-	ETag             string    // "" if absent
-	LastModified     string    // "" if absent
-	ContentType      string    // as received
-	Body             []byte    // decoded; only of 200, 203 and 226
-	Truncated        string    // why the body did not arrive whole, "" if it did
-	TruncatedKind    Kind      // of what Truncated says: truncated, too-large or timeout; "" if it arrived whole
-	Date             time.Time // the server's Date; zero if unreadable
-	Fresh            Freshness
+	PermanentURL     string        // the final URL if the whole chain was permanent (301, 308) and not empty, else ""
+	ETag             string        // "" if absent
+	LastModified     string        // "" if absent
+	ContentType      string        // as received
+	Body             []byte        // decoded; only of 200, 203 and 226
+	Truncated        string        // why the body did not arrive whole, "" if it did
+	TruncatedKind    Kind          // of what Truncated says: truncated, too-large or timeout; "" if it arrived whole
+	Fresh            time.Duration // how long it stays fresh from now (rules T2–T4); 0: no delay asked
 	RetryAfter       time.Duration // of a 4xx or 5xx, counted from Date; 0 none; capped at 7 days (RetryAfterCapped says so)
 	RetryAfterCapped bool
 	BotCheck         bool // cf-mitigated: challenge, or Cloudflare refusing with HTML
