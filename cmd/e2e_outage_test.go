@@ -107,6 +107,26 @@ func TestNoRouteIsAnOutage(t *testing.T) {
 	}
 }
 
+// A few hosts without a route (of IPv6 alone where there is none; here a multicast address, which TCP reaches nowhere) are no outage, though
+// they come first and have worked elsewhere: they are counted.
+func TestHostsWithoutARouteAreNoOutage(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 12)
+	w := newWorld(t, s, "CRAWL_ALLOW_NET=127.0.0.0/8,224.0.0.0/4")
+	for n := range 5 {
+		w.run(runAt(0).Add(-time.Hour), "add", "--no-fetch", fmt.Sprintf("http://224.0.0.%d/feed", n+1)).want(0)
+	}
+	w.subscribe()
+	w.change("UPDATE feeds SET last_success_at = '2026-11-01T00:00:00Z' WHERE url LIKE '%224.0.0%'")
+	w.silent(runAt(0), "run")
+	same(t, "standing", []string{"connect | 5"}, w.query("SELECT last_error_kind, count(*) FROM feeds WHERE consecutive_failures = 1 GROUP BY 1"))
+	if n := w.number("SELECT count(*) FROM feeds WHERE last_error LIKE '%on this machine%'"); n != 5 {
+		t.Errorf("%d feeds without a route, not 5", n)
+	}
+	w.storedOnce()
+	w.sound()
+}
+
 // Without a resolver it is the same.
 func TestNoResolverIsAnOutage(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,7 @@ const outageDomains = 4
 const outagePatience = 5 * time.Second
 
 // localPatience is the same where one of them is certainly ours: a few hosts may have addresses of IPv6 alone, and this machine none.
+// No route to one host and an answer to a GET that began within this time say that there is a network.
 const localPatience = time.Second
 
 // verdict is what the outage rule makes of one fetch.
@@ -87,12 +88,13 @@ func (r *row[T]) long(limit int, now time.Time) bool {
 }
 
 // end ends the row, because of an answer to a GET that began at the given time, or, if that is zero, because the run has ended. What was
-// held counts; but what was certainly ours counts against no feed that has worked, unless it had no route while that GET was under way.
+// held counts; but what was certainly ours counts against no feed that has worked, unless it had no route at the time at which that GET
+// found one, or nearly so.
 func (r *row[T]) end(answered time.Time) []freed[T] {
 	var free []freed[T]
 	for _, k := range r.held {
 		v := count
-		if k.local && k.worked && !(k.route && !answered.IsZero() && answered.Before(k.end)) {
+		if k.local && k.worked && !(k.route && !answered.IsZero() && answered.Before(k.end.Add(localPatience))) {
 			v = ours
 		}
 		free = append(free, freed[T]{k.x, v})
