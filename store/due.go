@@ -24,7 +24,7 @@ type Due struct {
 	OnlyNew  bool          // only feeds whose next_fetch_at is NULL (extending a snapshot); also with Force
 	Host     string        // ours: a lease of ours from another boot is void; "" none is ours
 	Boot     string
-	MaxLease time.Duration // a lease further in the future than this is void; 10 min
+	MaxLease time.Duration // a lease further in the future than this is void
 }
 
 // due is the one condition by which Candidates and Claim choose. Its parameters are those of Due.arguments.
@@ -42,10 +42,6 @@ const due = `
 
 // arguments are ?1 to ?8 of due.
 func (d Due) arguments() []driver.Value {
-	maxLease := d.MaxLease
-	if maxLease <= 0 {
-		maxLease = 10 * time.Minute
-	}
 	return []driver.Value{
 		stamp(d.Hour),
 		stamp(d.Now),
@@ -54,7 +50,7 @@ func (d Due) arguments() []driver.Value {
 		truth(d.OnlyNew),
 		d.ours(),
 		text(d.Boot),
-		stampUp(d.Now.Add(maxLease)),
+		stampUp(d.Now.Add(d.MaxLease)),
 	}
 }
 
