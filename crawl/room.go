@@ -27,8 +27,8 @@ func newRoom() *room {
 	return r
 }
 
-// enter waits until there is place. The collector always makes some: only failures, which weigh nothing, are ever held back from
-// the merge.
+// enter waits until there is place. The collector always makes some: only failures are ever held back from the merge, and they
+// weigh nothing, for they hold nothing that a document brought.
 func (r *room) enter(f *finished) {
 	f.weight = weigh(&f.result)
 	if f.weight > 0 {
@@ -50,14 +50,18 @@ func (r *room) leave(weight int64) {
 	r.change.Broadcast()
 }
 
-// weigh estimates what a result's items hold in memory, in bytes.
+// weigh estimates what a result holds in memory of its document, in bytes.
 func weigh(r *store.Result) int64 {
-	n := 0
+	n := len(r.Document)
+	for _, key := range r.Keys {
+		n += len(key)
+	}
 	for i := range r.Items {
 		it := &r.Items[i]
-		n += len(it.Content) + len(it.Summary) + len(it.Title) + len(it.Author) + len(it.Key) + len(it.URL)
+		n += len(it.Content) + len(it.Summary) + len(it.Title) + len(it.Author) + len(it.Key) + len(it.GUID) + len(it.URL) +
+			len(it.CommentsURL) + len(it.ImageURL) + len(it.Language)
 		for _, e := range it.Enclosures {
-			n += len(e.URL)
+			n += len(e.URL) + len(e.Type)
 		}
 		for _, c := range it.Categories {
 			n += len(c)
