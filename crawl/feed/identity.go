@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -103,18 +104,32 @@ func (it *Item) hash() int64 {
 }
 
 // needed gives the rule that tells the items of one document apart: what each id or link that they share calls for. It
-// does not depend on the order of the items.
+// does not depend on the order of the items: what tells any two apart tells one of them from the first that has an id, or
+// the first that has none.
 func needed(rule int, format string, items []Item) int {
+	type firsts struct{ named, bare *Item }
 	rule = rule&ruleMask | ruleID
+	of := make([]*firsts, len(items))
 	for {
 		before := rule
-		first := make(map[string]*Item, len(items))
+		byKey := make(map[string]*firsts, len(items))
 		for i := range items {
-			key := items[i].key(before)
-			if seen := first[key]; seen != nil {
-				rule |= apart(seen, &items[i], format)
+			it, key := &items[i], items[i].key(before)
+			if of[i] = byKey[key]; of[i] == nil {
+				of[i] = &firsts{}
+				byKey[key] = of[i]
+			}
+			if it.GUID != "" {
+				of[i].named = cmp.Or(of[i].named, it)
 			} else {
-				first[key] = &items[i]
+				of[i].bare = cmp.Or(of[i].bare, it)
+			}
+		}
+		for i := range items {
+			for _, other := range []*Item{of[i].named, of[i].bare} {
+				if other != nil && other != &items[i] {
+					rule |= apart(other, &items[i], format)
+				}
 			}
 		}
 		if rule == before {
@@ -147,7 +162,10 @@ func newer(a, b *Item) bool {
 	if x, y := latest(a), latest(b); x != y {
 		return x > y
 	}
-	return a.Hash > b.Hash
+	if a.Hash != b.Hash {
+		return a.Hash > b.Hash
+	}
+	return a.GUID > b.GUID
 }
 
 func latest(it *Item) int64 {

@@ -16,7 +16,9 @@ func keepAll(t *testing.T, documents ...string) (tables []table) {
 	var memory []byte
 	for _, body := range documents {
 		f := mustRead(t, Document{Body: []byte(body), URL: "https://example.net/feed", Memory: memory, Rule: s.rule})
-		memory = f.Memory
+		if f.Memory != nil {
+			memory = f.Memory
+		}
 		s.apply(f)
 		now := table{s.rule, map[string]Item{}}
 		for k, it := range s.rows {
@@ -80,6 +82,10 @@ var identityCases = []struct {
 	{"a date moves", []string{rssItems("title=a description=x pubDate=1 Jan 2026"), rssItems("title=a description=x pubDate=2 Jan 2026")}, []int{1, 1}},
 	{"an item gets its link as guid", []string{rssItems("link=http://b/1 title=a"), rssItems("link=http://b/1 guid=http://b/1 title=a")}, []int{1, 1}},
 	{"an item twice, the same", []string{rssItems("guid=1 title=a", "guid=1 title=a")}, []int{1}},
+	{"an id that is another item's link", []string{
+		rssItems("link=https://x/1 title=T", "guid=https://x/1 link=http://b/a title=T", "guid=https://x/1 link=http://b/b title=T"),
+		rssItems("guid=https://x/1 link=http://b/a title=T", "guid=https://x/1 link=http://b/b title=T", "link=https://x/1 title=T"),
+	}, []int{3, 3}},
 	{"no items", []string{rssItems("guid=1 title=a"), rssItems()}, []int{1, 1}},
 	{"a rule for ids does not touch items without", []string{
 		rssItems("link=http://b/9 title=x"), rssItems("guid=1 link=http://b/1 title=a", "guid=1 link=http://b/2 title=b", "link=http://b/9 title=y"),
@@ -116,7 +122,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			var b strings.Builder
 			for _, name := range []string{"guid", "link", "title", "pubDate"} {
 				if v := r.IntN(4); v > 0 {
-					fmt.Fprintf(&b, "<%s>%s</%s>", name, map[string]string{"link": "http://h/%d", "pubDate": "%d Jan 2026"}[name], name)
+					fmt.Fprintf(&b, "<%s>%s</%s>", name, map[string]string{"guid": "http://h/%d", "link": "http://h/%d", "title": "%d", "pubDate": "%d Jan 2026"}[name], name)
 					items = append(items, "")
 					text := fmt.Sprintf(strings.ReplaceAll(b.String(), "%d", "%[1]d"), v)
 					b.Reset()
