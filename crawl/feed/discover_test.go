@@ -65,7 +65,8 @@ func TestKnownFeeds(t *testing.T) {
 		{"https://gitlab.com/group/sub/project/-/issues", "https://gitlab.com/group/sub/project/-/tags?format=atom https://gitlab.com/group/sub/project.atom"},
 		{"https://codeberg.org/o/r", "https://codeberg.org/o/r/releases.rss https://codeberg.org/o/r.rss"},
 		{"https://medium.com/@me/post", "https://medium.com/feed/@me"}, {"https://me.medium.com/", "https://me.medium.com/feed"},
-		{"https://x.substack.com/p/y", "https://x.substack.com/feed"}, {"https://x.blogspot.com/", "https://x.blogspot.com/feeds/posts/default"},
+		{"https://x.substack.com/p/y", "https://x.substack.com/feed"}, {"https://music.substack.com/", "https://music.substack.com/feed"},
+		{"https://www.m.tumblr.com/", "https://m.tumblr.com/rss"}, {"https://x.blogspot.com/", "https://x.blogspot.com/feeds/posts/default"},
 		{"https://bsky.app/profile/a.b", "https://bsky.app/profile/a.b/rss"}, {"https://news.ycombinator.com/", "https://news.ycombinator.com/rss"},
 		{"https://example.org/", ""}, {"ftp://github.com/owner", ""}, {"::", ""}, {"", ""},
 	} {

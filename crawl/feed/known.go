@@ -18,10 +18,12 @@ func KnownFeeds(pageURL string) []Candidate {
 			p.parts = append(p.parts, part)
 		}
 	}
-	for _, prefix := range []string{"www.", "m.", "old.", "new.", "music."} {
-		p.host = strings.TrimPrefix(p.host, prefix)
+	p.host = strings.TrimPrefix(p.host, "www.")
+	site := p.host
+	for _, prefix := range []string{"m.", "old.", "new.", "music."} {
+		site = strings.TrimPrefix(site, prefix)
 	}
-	if rule := sites[p.host]; rule != nil {
+	if rule := sites[site]; rule != nil {
 		return rule(p)
 	}
 	for suffix, tail := range hosted {
