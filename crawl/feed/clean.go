@@ -79,8 +79,6 @@ func hasNonCharacters(b []byte) bool {
 	}
 }
 
-const maxReference = 16 // bytes of a numeric reference that are looked at
-
 // illegalReference finds the first numeric reference from i on that stands for a character that XML does not allow.
 func illegalReference(b []byte, i int) int {
 	for {
@@ -89,7 +87,7 @@ func illegalReference(b []byte, i int) int {
 			return -1
 		}
 		i += k
-		if r, ok := reference(b[i:min(len(b), i+maxReference)]); ok && !legal(r) {
+		if r, ok := reference(b[i:]); ok && !legal(r) {
 			return i
 		}
 		i += 2
@@ -98,6 +96,9 @@ func illegalReference(b []byte, i int) int {
 
 // reference reads "&#…;" at the start of b.
 func reference(b []byte) (r rune, ok bool) {
+	if len(b) < 2 || b[1] != '#' {
+		return 0, false
+	}
 	i, base := 2, rune(10)
 	if i < len(b) && (b[i] == 'x' || b[i] == 'X') {
 		i, base = 3, 16

@@ -14,6 +14,9 @@ type frame struct {
 	start   int
 	spaces  int // namespaces in scope
 	pieces  int // pieces of text so far
+	text    int // their bytes
+	refs    int // & in its text outside CDATA
+	scope   int // index in scopes
 	level   level
 	parent  bool // it has children
 }
@@ -33,23 +36,26 @@ const (
 type scanner struct {
 	b        []byte
 	format   string
-	itemName string   // item or entry
-	prefixes [][]byte // those of the format's own elements, beside none
+	itemName string // item or entry
 	layout   layout
 	odd      string
 	err      *Error
 	total    cost
-	atItem   cost    // total where the present item began
-	known    *known  // nil: nothing is
-	texts    [2]int  // how many summaries and contents the present item has had
-	encoded  bool    // the prefix "content" has its usual meaning
-	stack    []frame // the open elements; stack[0] stands for the document
+	joined   int        // see maxJoined
+	refs     int        // see maxReferences
+	atItem   cost       // total where the present item began
+	known    *known     // nil: nothing is
+	texts    [2]int     // how many summaries and contents the present item has had
+	encoded  bool       // the prefix "content" has its usual meaning
+	stack    []frame    // the open elements; stack[0] stands for the document
+	scopes   [][][]byte // prefixes of the format's own elements, beside none: the document's, then those of each open element that changes them
+	hidden   []hidden   // attributes of the present tag
 	pulse    pulse
 }
 
 // cut scans the document whose root element begins at b[0]. What k knows is not read again.
 func cut(ctx context.Context, b []byte, format string, k *known) (*layout, string, *Error) {
-	s := scanner{b: b, format: format, known: k, itemName: "item", stack: make([]frame, 1, 32), pulse: pulse{ctx: ctx}}
+	s := scanner{b: b, format: format, known: k, itemName: "item", stack: make([]frame, 1, 32), scopes: make([][][]byte, 1, 4), pulse: pulse{ctx: ctx}}
 	if format == typeAtom {
 		s.itemName = "entry"
 	}
@@ -68,6 +74,7 @@ func (s *scanner) scan() {
 		for i < len(b) && isSpace(b[i]) {
 			i++
 		}
+		blank := i
 		if i < len(b) && b[i] != '<' {
 			if k := bytes.IndexByte(b[i:], '<'); k < 0 {
 				i = len(b)
@@ -80,7 +87,10 @@ func (s *scanner) scan() {
 			return
 		}
 		if i > start {
-			s.text(b[start:i])
+			s.piece(i - start)
+		}
+		if i > blank {
+			s.text(b[blank:i])
 		}
 		switch c := b[i+1]; {
 		case c == '/':
@@ -111,7 +121,7 @@ func (s *scanner) cutOff(i int) int {
 }
 
 func (s *scanner) text(b []byte) {
-	s.piece()
+	s.stack[len(s.stack)-1].refs += bytes.Count(b, []byte("&"))
 	if len(b) > 2 && bytes.Contains(b, []byte("]]>")) {
 		s.odd = "a ]]> outside CDATA"
 	}
@@ -120,7 +130,7 @@ func (s *scanner) text(b []byte) {
 // startTag reads the start tag at i and gives the index behind it.
 func (s *scanner) startTag(i int) int {
 	parent := &s.stack[len(s.stack)-1]
-	f := frame{start: i, spaces: parent.spaces}
+	f := frame{start: i, spaces: parent.spaces, scope: parent.scope}
 	for i++; i < len(s.b) && nameByte[s.b[i]]; i++ {
 		if s.b[i] == ':' {
 			if f.colon > 0 {
@@ -136,6 +146,10 @@ func (s *scanner) startTag(i int) int {
 		}
 	}
 	i, empty := s.attributes(i, &f)
+	if len(s.stack) == 1 && f.colon > 0 {
+		s.scopes[f.scope] = append(s.scopes[f.scope], s.b[f.name.start:f.colon])
+	}
+	s.hide(&f)
 	if s.odd != "" || s.err != nil || !s.allow(&f) {
 		return i
 	}
@@ -282,13 +296,23 @@ func (s *scanner) endTag(i int) int {
 func (s *scanner) close(start, end int) {
 	f := &s.stack[len(s.stack)-1]
 	s.stack = s.stack[:len(s.stack)-1]
+	s.scopes = s.scopes[:s.stack[len(s.stack)-1].scope+1]
 	switch s.stack[len(s.stack)-1].level {
 	case container:
 		s.layout.whole = end
 		s.checkDate(f, start)
 	case item:
-		s.child(f, start)
+		if s.child(f, start) {
+			f.refs = 0
+		}
 		s.checkDate(f, start)
+	case other:
+		if n := len(s.stack); n > 1 && s.stack[n-2].level == item { // of an entry's source
+			s.checkDate(f, start)
+		}
+	}
+	if s.refs += f.refs; s.refs > maxReferences {
+		s.err = fail(KindTooLarge, "more than %d references", maxReferences)
 	}
 	switch f.level {
 	case item:
@@ -315,7 +339,7 @@ func (s *scanner) special(i int) int {
 		}
 	case bytes.HasPrefix(rest, []byte("<![CDATA[")):
 		end = after(rest, 9, "]]>")
-		s.piece()
+		s.piece(max(end-12, 0))
 	case rest[1] == '?':
 		name := 2
 		for name < len(rest) && nameByte[rest[name]] {
@@ -334,9 +358,18 @@ func (s *scanner) special(i int) int {
 }
 
 // piece counts a piece of text of the innermost element. Text between the children of a container is never joined.
-func (s *scanner) piece() {
+func (s *scanner) piece(size int) {
 	f := &s.stack[len(s.stack)-1]
-	if f.pieces++; f.pieces > maxPieces && f.level != container && len(s.stack) > 1 {
+	if f.level == container || len(s.stack) == 1 {
+		return
+	}
+	f.pieces++
+	s.joined += f.text
+	f.text += size
+	switch {
+	case f.pieces > maxPieces:
 		s.err = fail(KindTooLarge, "more than %d pieces of text in one element", maxPieces)
+	case s.joined > maxJoined:
+		s.err = fail(KindTooLarge, "too many pieces of text joined")
 	}
 }

@@ -11,10 +11,9 @@ import (
 func cutJSON(ctx context.Context, b []byte, k *known) (*layout, string, *Error) {
 	s := jsonScanner{b: b, known: k, pulse: pulse{ctx: ctx}}
 	end := s.object()
-	if s.err == nil && s.odd == "" && end < 0 {
-		s.odd = "it ends before its last brace"
+	if s.layout.end = end; end < 0 {
+		s.odd, s.layout.end = "it ends before its last brace", len(b)
 	}
-	s.layout.end = max(end, 0)
 	return &s.layout, s.odd, s.err
 }
 
@@ -53,8 +52,8 @@ func (s *jsonScanner) object() int {
 			if i = s.value(i); i < 0 {
 				return -1
 			}
-			if len(key) == 0 || key[0] != '_' {
-				s.layout.head = append(s.layout.head, span{start, i})
+			if s.member(key, span{start, i}); s.err != nil {
+				return -1
 			}
 		}
 		if i = s.space(i); i < len(s.b) && s.b[i] == ',' {
@@ -64,6 +63,17 @@ func (s *jsonScanner) object() int {
 		}
 	}
 	return -1
+}
+
+// member notes a member beside items.
+func (s *jsonScanner) member(key []byte, whole span) {
+	s.count()
+	if bytes.HasPrefix(key, []byte("_")) || bytes.IndexByte(key, '\\') >= 0 { // no name that is read has an escape
+		return
+	}
+	if s.layout.head = append(s.layout.head, whole); len(s.layout.head) > maxMembers {
+		s.err = fail(KindTooLarge, "more than %d members beside the items", maxMembers)
+	}
 }
 
 // list reads the items from behind the opening bracket.

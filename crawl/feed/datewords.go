@@ -190,6 +190,8 @@ var zones = map[string]int{
 	"ACDT": 37800, "AEST": 10 * 3600, "AEDT": 11 * 3600, "NZST": 12 * 3600, "NZDT": 13 * 3600,
 }
 
+const maxMonth = 8 // letters of the longest name of a month
+
 // monthOf gives the number of a month by its name in one of the languages that feeds write dates in, 0 if it is none.
 func monthOf(word string) int {
 	if len(word) >= 3 {
@@ -199,7 +201,7 @@ func monthOf(word string) int {
 	}
 	table := months()
 	w := []rune(strings.ToLower(word))
-	for n := len(w); n >= 3; n-- { // "Sept", "января", "syyskuuta"
+	for n := min(len(w), maxMonth); n >= 3; n-- { // "Sept", "января", "syyskuuta"
 		if month := table[string(w[:n])]; month > 0 {
 			return month
 		}

@@ -36,7 +36,7 @@ func Discover(page []byte, pageURL string) []Candidate {
 			name, attrs := tagOf(z)
 			switch {
 			case name == "base" && base == pageURL && attrs["href"] != "":
-				base = joinBase(pageURL, attrs["href"])
+				base = links.joinBase(pageURL, attrs["href"])
 			case name == "link" && namesFeed(attrs):
 				c := Candidate{links.resolve(base, attrs["href"]), plainText(clean(attrs["title"]), plain, 300), attrs["type"]}
 				if c.URL != "" && !listed(found, c.URL) {

@@ -2,7 +2,6 @@ package feed
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 )
 
@@ -10,47 +9,92 @@ import (
 // default namespace that would make it take every element for an extension).
 const patch = 'q'
 
-// document builds what gofeed is given: all that stands outside the items, and the items that keep wants, without their
-// long texts.
-func (r *reader) document(keep func(i int) bool) []byte {
+// document builds what gofeed is given, behind out: all that stands outside the items, and the items that keep wants,
+// without their long texts.
+func (r *reader) document(out []byte, keep func(i int) bool) []byte {
 	if r.format == typeJSON {
-		return r.jsonDocument(keep)
+		return r.jsonDocument(out, r.lay.head, keep)
 	}
-	b, lay := r.b, r.lay
-	out := make([]byte, 0, lay.end)
-	from, next := 0, 0
-	put := func(to int) {
-		start := len(out)
-		out = append(out, b[from:to]...)
-		for ; next < len(lay.patches) && lay.patches[next] < to; next++ {
-			if at := lay.patches[next]; at >= from {
-				out[start+at-from] = patch
-			}
-		}
-		from = to
-	}
-	texts := lay.texts
-	for i, it := range lay.items {
-		kept := keep(i)
-		for len(texts) > 0 && texts[0].start < it.end {
-			if kept {
-				put(texts[0].start)
-				from = texts[0].end
-			}
-			texts = texts[1:]
-		}
-		if !kept {
-			put(it.start)
+	w := writer{r: r, out: out}
+	from := 0
+	for i, it := range r.lay.items {
+		if !keep(i) {
+			w.part(span{from, it.start})
 			from = it.end
 		}
 	}
-	put(lay.end)
-	return out
+	w.part(span{from, r.lay.end})
+	return w.out
 }
 
-func (r *reader) jsonDocument(keep func(i int) bool) []byte {
-	out := append(make([]byte, 0, len(r.b)), '{')
-	for _, m := range r.lay.head {
+// bare is document without all that stands beside the items, for when that is what cannot be read.
+func (r *reader) bare(out []byte, keep func(i int) bool) []byte {
+	if r.format == typeJSON {
+		return r.jsonDocument(out, nil, keep)
+	}
+	lay := r.lay
+	w := writer{r: r, out: out}
+	w.part(lay.root)
+	w.part(lay.channel)
+	within := lay.channel.end > 0
+	for _, i := range lay.order(keep) {
+		if within && !lay.inChannel(lay.items[i]) {
+			w.endTag(lay.channel)
+			within = false
+		}
+		w.part(lay.items[i])
+	}
+	if within {
+		w.endTag(lay.channel)
+	}
+	w.endTag(lay.root)
+	return w.out
+}
+
+// writer copies parts of a document, with its patches and without its long texts.
+type writer struct {
+	r       *reader
+	out     []byte
+	at      int // how far the document was copied or passed over
+	texts   int // the next of the layout's texts
+	patches int // the next of the layout's patches
+}
+
+func (w *writer) part(p span) {
+	if p.start < w.at {
+		w.texts, w.patches = 0, 0
+	}
+	lay := w.r.lay
+	for ; w.texts < len(lay.texts) && lay.texts[w.texts].start < p.end; w.texts++ {
+		if t := lay.texts[w.texts]; t.start >= p.start {
+			w.copy(span{p.start, t.start})
+			p.start = t.end
+		}
+	}
+	w.copy(p)
+}
+
+func (w *writer) copy(p span) {
+	begin, patches := len(w.out)-p.start, w.r.lay.patches
+	w.out = append(w.out, p.of(w.r.b)...)
+	for ; w.patches < len(patches) && patches[w.patches] < p.end; w.patches++ {
+		if at := patches[w.patches]; at >= p.start {
+			w.out[begin+at] = patch
+		}
+	}
+	w.at = p.end
+}
+
+// endTag writes the end tag of a container, unless its start tag is one too.
+func (w *writer) endTag(tag span) {
+	if b := tag.of(w.r.b); !bytes.HasSuffix(b, []byte("/>")) {
+		w.out = append(append(append(w.out, "</"...), elementName(b, 0)...), '>')
+	}
+}
+
+func (r *reader) jsonDocument(out []byte, head []span, keep func(i int) bool) []byte {
+	out = append(out, '{')
+	for _, m := range head {
 		out = append(append(out, m.of(r.b)...), ',')
 	}
 	out = append(out, `"items":[`...)
@@ -69,28 +113,6 @@ func (r *reader) jsonDocument(keep func(i int) bool) []byte {
 		}
 	}
 	return append(bytes.TrimSuffix(out, []byte(",")), "]}"...)
-}
-
-// bare is document without the elements beside the items, for when those are what cannot be read.
-func (r *reader) bare(keep func(i int) bool) []byte {
-	lay := *r.lay
-	r2 := *r
-	r2.lay = &lay
-	if r.format == typeJSON {
-		lay.head = nil
-		return r2.jsonDocument(keep)
-	}
-	// The elements beside the items are left out like items: both lists merged, in order.
-	lay.items = slices.Concat(r.lay.items, r.lay.head)
-	number := make(map[int]int, len(r.lay.items))
-	for i, it := range r.lay.items {
-		number[it.start] = i
-	}
-	slices.SortFunc(lay.items, func(a, b span) int { return a.start - b.start })
-	return r2.document(func(i int) bool {
-		n, isItem := number[lay.items[i].start]
-		return isItem && keep(n)
-	})
 }
 
 // nativeSpace reports whether gofeed takes elements of a namespace as those of the format itself.

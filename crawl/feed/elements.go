@@ -7,24 +7,71 @@ import (
 
 // What the scanner makes of the elements that it passes, by their names.
 
-// attribute counts the namespaces and hides from gofeed what it shall not act on: xml:base (links are resolved here); in
-// Atom the type of a text, for which it would build a tree of the HTML, at a cost that a feed can drive up at will; and a
-// default namespace that it does not know, which would make it take every element for an extension.
+// hidden is an attribute that gofeed shall not act on.
+type hidden struct {
+	at  int // its last byte
+	why reason
+}
+
+// reason says which elements an attribute is hidden of.
+type reason uint8
+
+const (
+	isBase    reason = iota // of all: links are resolved here
+	isType                  // of the format's own: gofeed would build a tree of the HTML, at a cost that a feed can drive up at will
+	isDefault               // of those of the structure: gofeed would take every element in a namespace that it does not know for an extension
+)
+
+// attribute counts the namespaces and notes what may have to be hidden.
 func (s *scanner) attribute(at span, value []byte, f *frame) {
-	hide := false
+	why := isBase
 	switch name := at.of(s.b); {
-	case len(name) == 4:
-		hide = s.format == typeAtom && (string(name) == "type" || string(name) == "mode") && s.native(f) && string(s.localName(f)) != "link"
+	case len(name) == 4 && s.format == typeAtom && (string(name) == "type" || string(name) == "mode"):
+		why = isType
 	case len(name) < 5:
+		return
 	case string(name[:5]) == "xmlns" && (len(name) == 5 || name[5] == ':'):
 		f.spaces++
-		hide = len(name) == 5 && s.structural(f) && !nativeSpace(s.format, value)
+		if len(name) > 5 {
+			s.declare(name[6:], value, f)
+			return
+		}
+		if nativeSpace(s.format, value) {
+			return
+		}
+		why = isDefault
 	case string(name[len(name)-5:]) == ":base":
-		hide, s.layout.bases = true, true
+		s.layout.bases = true
+	default:
+		return
 	}
-	if hide {
-		s.layout.patches = append(s.layout.patches, at.end-1)
+	s.hidden = append(s.hidden, hidden{at.end - 1, why})
+}
+
+// declare notes whether a prefix stands for the format itself within an element.
+func (s *scanner) declare(prefix, value []byte, f *frame) {
+	scope := s.scopes[f.scope]
+	at := slices.IndexFunc(scope, func(p []byte) bool { return bytes.Equal(p, prefix) })
+	switch native := nativeSpace(s.format, value); {
+	case native == (at >= 0):
+		return
+	case native:
+		scope = append(slices.Clip(scope), prefix)
+	default:
+		scope = slices.Delete(slices.Clone(scope), at, at+1)
 	}
+	f.scope = len(s.scopes)
+	s.scopes = append(s.scopes, scope)
+}
+
+// hide hides from gofeed the attributes of a start tag that it shall not act on, all of whose namespaces are known now.
+func (s *scanner) hide(f *frame) {
+	for _, h := range s.hidden {
+		if h.why == isBase || h.why == isType && s.native(f) && string(s.localName(f)) != "link" || h.why == isDefault && s.structural(f) {
+			s.layout.patches = append(s.layout.patches, h.at)
+		}
+	}
+	s.hidden = s.hidden[:0]
 }
 
 // structural reports whether an element is the root, the channel or an item.
@@ -58,18 +105,13 @@ func (s *scanner) levelOf(f *frame) level {
 	return head
 }
 
-// native reports whether an element is one of the format itself by its prefix: none, the root's, or one that the root
-// declares for the format.
+// native reports whether an element is one of the format itself by its prefix: none, the root's, or one that is declared
+// for the format.
 func (s *scanner) native(f *frame) bool {
 	if f.colon == 0 {
 		return true
 	}
-	for _, p := range s.prefixes {
-		if bytes.Equal(p, s.b[f.name.start:f.colon]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.scopes[f.scope], func(p []byte) bool { return bytes.Equal(p, s.b[f.name.start:f.colon]) })
 }
 
 // enter notes a container.
@@ -81,42 +123,39 @@ func (s *scanner) enter(f *frame, tag span) {
 		return
 	}
 	s.layout.root = tag
-	if f.colon > 0 {
-		s.prefixes = append(s.prefixes, s.b[f.name.start:f.colon])
-	}
 	eachAttribute(tag.of(s.b), func(name, value []byte) {
-		if bytes.HasPrefix(name, []byte("xmlns:")) && nativeSpace(s.format, value) {
-			s.prefixes = append(s.prefixes, name[6:])
-		}
 		s.encoded = s.encoded || string(name) == "xmlns:content" && string(value) == "http://purl.org/rss/1.0/modules/content/"
 	})
 }
 
 // child notes a closed child of an item if it is a long text. An item that has two of a kind keeps both for gofeed, which
-// knows which of them counts.
-func (s *scanner) child(f *frame, contentEnd int) {
+// knows which of them counts. It reports whether gofeed shall not see it.
+func (s *scanner) child(f *frame, contentEnd int) bool {
 	kind := 0
 	switch name := f.name.of(s.b); {
 	case s.format == typeAtom && string(name) == "content", string(name) == "content:encoded" && s.encoded && s.format != typeAtom:
 		kind = 1
 	case s.format == typeAtom && string(name) == "summary", string(name) == "description" && s.format != typeAtom:
 	default:
-		return
+		return false
 	}
 	parent := &s.stack[len(s.stack)-1]
 	texts := s.layout.texts
 	if s.texts[kind]++; s.texts[kind] > 1 {
 		for n := len(texts) - 1; n >= 0 && texts[n].start > parent.start; n-- {
 			if texts[n].content == (kind == 1) {
+				s.refs += bytes.Count(texts[n].of(s.b), []byte("&"))
 				s.layout.texts = slices.Delete(texts, n, n+1)
-				return
+				break
 			}
 		}
-		return
+		return false
 	}
-	if !f.parent && contentEnd-f.content >= minText && f.spaces == parent.spaces {
-		s.layout.texts = append(texts, text{span{f.content, contentEnd}, kind == 1})
+	if f.parent || contentEnd-f.content < minText || f.spaces != parent.spaces {
+		return false
 	}
+	s.layout.texts = append(texts, text{span{f.content, contentEnd}, kind == 1})
+	return true
 }
 
 // checkDate refuses a date that is no date: gofeed copies its text for each of the hundred forms that it tries.

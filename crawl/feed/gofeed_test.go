@@ -47,6 +47,12 @@ func TestGofeedMustNotSeeRawBytes(t *testing.T) {
 		{"RSS 1.0 by https", `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="https://purl.org/rss/1.0/"><item><title>one</title></item></rdf:RDF>`, "", "one"},
 		{"RSS in the namespace of an extension", `<rss xmlns="http://www.w3.org/2005/Atom"><channel>` + two + `</channel></rss>`, "", "one two"},
 		{"two channels", "<rss><channel>" + two + "</channel><channel><title>T</title><item><title>three</title></item></channel></rss>", "three", "one two three"},
+		{"the root's end in a text", "<rss><channel><item><title>one</title><description>a </rss> b</description></item><item><title>two</title></item></channel></rss>", "one", "one two"},
+		{"a comment that ends in the next item", rssOf("<item><title>one <!-- x</title></item><item><title>two</title><description>x<!-- c --></description></item>"), "error", "one two"},
+		{"a commented item", rssOf("<!-- <item><title>zero</title></item> -- -->" + two), "error", "one two"},
+		{"&#1; with zeros", rssOf(two + "<item><title>a&#00000000000000000001;b</title></item>"), "error", "one two a b"},
+		{"&#1; with zeros, of the feed", rssOf("<generator>&#x00000000000000000001;</generator>" + two), "error", "one two"},
+		{"Atom by a near miss, behind a longer prefix", `<a:feed xmlns:app="urn:app" xmlns:a="https://www.w3.org/2005/Atom"><app:x/><a:entry><a:title>one</a:title></a:entry></a:feed>`, "", "one"},
 		{"items beside the channel", "<rss><item><title>zero</title></item><channel>" + two + "</channel></rss>", "one two zero", "zero one two"},
 		{"items in a namespace of their own", rssOf(strings.ReplaceAll(two, "<item>", "<item xmlns='http://example.org/'>")), "", "one two"},
 	} {
@@ -109,11 +115,21 @@ func TestScannerCountsWhatGofeedReads(t *testing.T) {
 		{rssOf("<!--<item/>--><?x <item/>?><title><![CDATA[<item/>]]></title><a b='>' c=\"<item/>\"/><item/>"), 1},
 		{`<r:rss xmlns:r="u"><r:channel><r:item/><item/></r:channel></r:rss>`, 2},
 		{atomOf("<entry><entry/></entry><feed><entry/></feed>"), 1},
+		{atomOf(`<a:entry xmlns:a="http://www.w3.org/2005/Atom"><a:id>1</a:id></a:entry><a:entry xmlns:a="u"/><a:entry/>`), 1},
+		{`<rss xmlns:r="http://purl.org/rss/1.0/"><channel xmlns:s="http://purl.org/rss/1.0/"><r:item/><r:item xmlns:r="u"/><r:item/><s:item/></channel><s:item/></rss>`, 3},
 	} {
 		f := readText(t, c.body)
 		if f.Count != c.want || f.Partial {
 			t.Errorf("%s: got %d, partial %v %q", c.body, f.Count, f.Partial, f.Warnings)
 		}
+	}
+}
+
+// What the parser alone takes for an item is left out, and said.
+func TestItemsThatTheScannerDoesNotSee(t *testing.T) {
+	f := readText(t, `<z:rss xmlns:z="u" xmlns:y="u"><channel><y:item><title>a</title></y:item><item><title>b</title></item></channel><z:item><title>c</title></z:item></z:rss>`)
+	if len(f.Items) != 2 || f.Items[0].Title != "b" || f.Items[1].Title != "c" || !f.Partial || len(f.Warnings) != 1 {
+		t.Errorf("got %+v", f)
 	}
 }
 
@@ -165,9 +181,14 @@ func TestLongTexts(t *testing.T) {
 		t.Error("nothing was compared")
 	}
 	t.Logf("about %d KB compared", compared*minText>>10)
+}
+
+// A text that gofeed does not see is decoded as it would.
+func TestTextsAreDecoded(t *testing.T) {
 	f := readText(t, rssOf("<item><description>short</description><description>"+strings.Repeat("long ", 40)+"</description></item><item><description>"+
-		strings.Repeat("long ", 40)+"</description><description>short</description></item><item><description>"+strings.Repeat("a &lt; b &copy=2; &nbsp;&eacute;", 10)+"<![CDATA[ &lt; ]]> </description></item>"))
-	if f.Items[0].Summary != strings.TrimSpace(strings.Repeat("long ", 40)) || f.Items[1].Summary != "short" || f.Items[2].Summary != strings.Repeat("a < b &copy=2; \u00a0é", 10)+" &lt; " {
+		strings.Repeat("long ", 40)+"</description><description>short</description></item><item><description>"+strings.Repeat("a &lt; b &copy=2; &nbsp;&eacute;", 10)+"<![CDATA[ &lt; ]]> </description></item><item><description>"+
+		strings.Repeat("P&L2024; &x41; ", 20)+"</description></item>"))
+	if f.Items[0].Summary != strings.TrimSpace(strings.Repeat("long ", 40)) || f.Items[1].Summary != "short" || f.Items[2].Summary != strings.Repeat("a < b &copy=2; \u00a0é", 10)+" &lt; " || f.Items[3].Summary != strings.TrimSpace(strings.Repeat("P&L2024; &x41; ", 20)) {
 		t.Errorf("got %+v", f.Items)
 	}
 }

@@ -117,8 +117,8 @@ var bombs = []bomb{
 			strings.Repeat("<item"+strings.Repeat(" xml:base='a'", 50)+"><link>1</link></item>", 4_000))
 	}, ""},
 	{"5,000 items that the parser does not see", func() string {
-		return "<rss xmlns:r='http://purl.org/rss/1.0/'><channel>" + strings.Repeat("<a/>", 20_000) +
-			strings.Repeat("<r:item xmlns:r='u'><title>x</title></r:item>", 5000) + "</channel></rss>"
+		return "<a:rss xmlns:a='http://www.w3.org/2005/Atom'><channel>" + strings.Repeat("<a/>", 20_000) +
+			strings.Repeat("<a:item><title>x</title></a:item>", 5000) + "</channel></a:rss>"
 	}, "no item can be read"},
 	{"20,000 items and 100,000 authors of the feed", func() string {
 		return atomOf(strings.Repeat("<author><name>&lt;b>x</name></author>", 100_000) + strings.Repeat("<entry><title>x</title></entry>", 20_000))
@@ -136,6 +136,50 @@ var bombs = []bomb{
 	{"JSON of 4 million values", func() string {
 		return `{"version":"https://jsonfeed.org/version/1","items":[{"id":"1","tags":[` + strings.Repeat("1,", 4_000_000) + `1]}]}`
 	}, "values"},
+	{"keywords that are commas", func() string {
+		return rssOf("<item><itunes:keywords xmlns:itunes='http://www.itunes.com/DTDs/PodCast-1.0.dtd'>" + strings.Repeat(",", 15<<20) + "</itunes:keywords></item>")
+	}, ""},
+	{"4,990 pieces of 16 MB of text", func() string {
+		return rssOf("<item><x:t>" + strings.Repeat(strings.Repeat("a", 3200)+"<!---->", 4990) + "</x:t></item>")
+	}, "pieces of text joined"},
+	{"2,000 items and a title with a character that XML does not allow, beside 450,000 elements", func() string {
+		return rssOf("<title>&#00000000000000000001;</title>" + strings.Repeat("<a/>", 450_000) + strings.Repeat("<item><title>&#00000000000000000001;</title></item>", 2000))
+	}, ""},
+	{"2,000 items that the parser does not see, beside 400,000 elements and one that only the parser takes for an item", func() string {
+		return "<z:rss xmlns:z='u' xmlns:y='u'><channel><y:item/>" + strings.Repeat("<a/>", 400_000) + strings.Repeat("<z:item><title xmlns:z='v'/></z:item><item xmlns:q='w'/>", 2000) + "</channel></z:rss>"
+	}, ""},
+	{"5,000 items that the parser does not see, beside a text of 15 MB", func() string {
+		return "<a:rss xmlns:a='http://www.w3.org/2005/Atom'><channel>" + strings.Repeat("<a:item/>", 5000) +
+			"<item><description>" + strings.Repeat("a", 15<<20) + "</description></item></channel></a:rss>"
+	}, "5000 items in all cannot be read"},
+	{"JSON of 15 MB of < whose title is a number", func() string {
+		return `{"version":"https://jsonfeed.org/version/1","title":7,"items":[{"id":"1","content_html":"` + strings.Repeat("<", 15<<20) + `"}]}`
+	}, "1 items"},
+	{"an attribute of 15 MB of quotes", func() string {
+		return rssOf("<item><a b='" + strings.Repeat(`"`, 15<<20) + "' c=d></a></titel><title>x</title></item>")
+	}, ""},
+	{"attributes of 15 MB of quotes", func() string {
+		return rssOf("<item><a " + strings.Repeat(" b='"+strings.Repeat(`"`, 60_000)+"'", 250) + " c=d></a></titel><title>x</title></item>")
+	}, ""},
+	{"JSON of 400,000 members beside the items, one of which is wrong", func() string {
+		return `{"version":"https://jsonfeed.org/version/1","title":7,` + numbered(400_000, `"m%d":"x",`) + `"items":[{"id":"1"}]}`
+	}, "members"},
+	{"JSON of 4 million members beside the items that nobody reads", func() string {
+		return `{"version":"https://jsonfeed.org/version/1",` + strings.Repeat(`"_":1,`, 2_500_000) + `"items":[{"id":"1"}]}`
+	}, "values"},
+	{"15 million references that are none, in a description", func() string {
+		return rssOf("<item><description>" + strings.Repeat(strings.Repeat("&", 62)+";", 15<<20/63) + "</description></item>")
+	}, ""},
+	{"15 million references that are none, in a title", func() string {
+		return rssOf("<item><title>" + strings.Repeat(strings.Repeat("&", 62)+";", 15<<20/63) + "</title></item>")
+	}, "references"},
+	{"20,000 items with two xml:base each, relative to 8 KB", func() string {
+		return rssOf("<link>http://h/" + strings.Repeat("x", 8000) + "/</link>" +
+			strings.Repeat("<item xml:base='a'><link xml:base='b'>1</link></item>", 20_000))
+	}, "relative addresses were left out"},
+	{"a date of 14 MB of an entry's source", func() string {
+		return atomOf("<entry><source><updated>" + strings.Repeat("Mon, 1 ", 2<<20) + "</updated></source></entry>")
+	}, "a date of more"},
 	{"JSON with 20,000 broken items", func() string {
 		return `{"version":"https://jsonfeed.org/version/1","title":"` + strings.Repeat("x", 1_000_000) + `","items":[` + strings.Repeat(`{"id":x},`, 19_999) + `{"id":"1"}]}`
 	}, ""},

@@ -14,6 +14,9 @@ func (r *reader) repairJSON(lost []bool) {
 	lay := *r.lay
 	lay.head, lay.texts, lay.items = nil, nil, make([]span, len(r.lay.items))
 	for _, m := range r.lay.head {
+		if r.ctx.Err() != nil {
+			return
+		}
 		object := slices.Concat([]byte("{"), m.of(r.b), []byte("}"))
 		if fitted := refit(object, feedShapes); len(fitted) > 2 {
 			start := len(out)
@@ -22,6 +25,9 @@ func (r *reader) repairJSON(lost []bool) {
 		}
 	}
 	for i, it := range r.lay.items {
+		if r.ctx.Err() != nil {
+			return
+		}
 		start := len(out)
 		fitted := refit(it.of(r.b), itemShapes)
 		lost[i] = fitted == nil
@@ -42,11 +48,13 @@ func refit(raw []byte, shapes map[string]func(any) any) []byte {
 	if object == nil {
 		return nil
 	}
-	b, err := json.Marshal(object)
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // it would make a text up to six times as long
+	if enc.Encode(object) != nil {
 		return nil
 	}
-	return b
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // decodeJSON keeps numbers as they are written. Line breaks and tabs within strings, which JSON does not allow, are

@@ -9,7 +9,10 @@ const (
 	maxSpaces     = 64        // namespaces in scope
 	maxSpaceWork  = 5_000_000 // sum over the elements of the namespaces in scope
 	maxAttributes = 1_000     // of one element
+	maxMembers    = 1_000     // of a JSON Feed beside its items
 	maxPieces     = 5_000     // pieces of text of one element, broken up by children, comments or CDATA
+	maxJoined     = 1 << 30   // sum over the pieces of the bytes of text before them in their element
+	maxReferences = 1_000_000 // & in what gofeed is given: it looks for the end of each
 	maxDateText   = 1 << 10   // bytes of an element that gofeed takes for a date
 )
 
@@ -53,6 +56,15 @@ type layout struct {
 // inChannel reports whether an item stands within the channel, not beside it.
 func (l *layout) inChannel(item span) bool {
 	return item.start >= l.body.start && item.end <= l.body.end
+}
+
+// seen is how many bytes of the document gofeed is given.
+func (l *layout) seen() int {
+	n := l.end
+	for _, t := range l.texts {
+		n -= t.end - t.start
+	}
+	return n
 }
 
 // order gives the numbers of the items that keep wants as gofeed gives them: those in the channel before those beside it.

@@ -161,10 +161,13 @@ func escapePercent(s string) string {
 }
 
 // joinBase resolves an xml:base against the base around it (XML Base 4.2); one that cannot be read changes nothing.
-func joinBase(base, ref string) string {
+func (r *resolver) joinBase(base, ref string) string {
 	ref = strings.TrimSpace(ref)
-	if ref == "" || len(ref) > maxURL {
+	if ref == "" || len(ref) > maxURL || r.full() {
 		return base
+	}
+	if len(base) > longBase {
+		r.added += len(base)
 	}
 	u, err := url.Parse(escapePercent(ref))
 	if err != nil {

@@ -30,14 +30,14 @@ func (r *reader) tagBase(base string, tag span) string {
 	if !r.lay.bases {
 		return base
 	}
-	return xmlBase(base, tag.of(r.b))
+	return r.xmlBase(base, tag.of(r.b))
 }
 
-func xmlBase(base string, tag []byte) string {
+func (r *reader) xmlBase(base string, tag []byte) string {
 	found := false // a second one is an error, and would be work
 	eachAttribute(tag, func(name, value []byte) {
 		if string(name) == "xml:base" && !found {
-			base, found = joinBase(base, unescape(value)), true
+			base, found = r.links.joinBase(base, unescape(value)), true
 		}
 	})
 	return base
@@ -140,7 +140,7 @@ func (r *reader) base(i int, e *entry) string {
 	if r.lay.bases && bytes.Contains(raw, []byte(":base")) {
 		eachChild(raw, func(c child) {
 			if string(local(c.name)) == "link" && bytes.Contains(c.tag, []byte(":base")) && e.base == "" {
-				e.base = xmlBase(base, c.tag)
+				e.base = r.xmlBase(base, c.tag)
 			}
 		})
 	}

@@ -3,7 +3,6 @@ package feed
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"strings"
 )
 
@@ -18,6 +17,7 @@ type mender struct {
 	ends     map[string]int // where the next of each closing mark stands: see find
 	quotes   []uint64       // a bit for each byte: a quote that tagEnd has looked at
 	pulse    pulse
+	rootEnd  int  // where the root's end tag begins, -1 if there is none
 	finished bool // the document has its root's end tag
 	cutOff   bool
 	channel  bool // a channel was closed
@@ -34,7 +34,8 @@ func mend(ctx context.Context, b []byte, format string) (out []byte, cutOff bool
 	m := mender{b: b, format: format, pulse: pulse{ctx: ctx}}
 	m.out = make([]byte, 0, len(b)+len(b)/16+64)
 	m.ends, m.opened = map[string]int{}, map[string]int{}
-	m.finished = lastEnd(b, elementName(b, 0)) >= 0
+	m.rootEnd = lastEnd(b, elementName(b, 0))
+	m.finished = m.rootEnd >= 0
 	m.run()
 	return m.out, m.cutOff
 }
@@ -49,7 +50,7 @@ func lastEnd(b, name []byte) int {
 }
 
 func (m *mender) run() {
-	for i := 0; i < len(m.b) && !m.pulse.stopped(); {
+	for i := 0; i < len(m.b) && !m.full() && !m.pulse.stopped(); {
 		k := bytes.IndexByte(m.b[i:], '<')
 		if k < 0 {
 			break
@@ -65,6 +66,16 @@ func (m *mender) run() {
 		}
 	}
 	m.end()
+}
+
+// full reports whether the document has grown to more than twice its size, which only one does that is made for it. It ends
+// there, as if it were cut off.
+func (m *mender) full() bool {
+	if len(m.out) > 2*len(m.b)+1<<20 {
+		m.finished = false
+		return true
+	}
+	return false
 }
 
 // end closes what is open at the end of the document. What the end cut off is dropped, back to the last whole child of
@@ -115,7 +126,10 @@ func (m *mender) markup(i int) int {
 	end := 0
 	switch {
 	case bytes.HasPrefix(rest, []byte("<!--")):
-		end = m.find(i+4, "-->")
+		if end = m.find(i+4, "-->"); m.containers() < len(m.open) && m.overruns(i+4, end) {
+			m.out = append(m.out, "&lt;"...)
+			return i + 1
+		}
 		m.comment(m.b[i:max(i, end)])
 	case bytes.HasPrefix(rest, []byte("<![CDATA[")):
 		end = m.cdata(i)
@@ -159,7 +173,7 @@ func (m *mender) cdata(i int) int {
 	if end < 0 {
 		to = len(m.b)
 	}
-	if itemEnd := m.find(i+9, "</"+m.itemName()+">"); end < 0 || itemEnd > 0 && itemEnd < end {
+	if end < 0 || m.overruns(i+9, end) {
 		mark := "</" + m.open[len(m.open)-1].name
 		if at := m.find(i+9, mark); at > 0 && at <= to {
 			at -= len(mark)
@@ -171,6 +185,12 @@ func (m *mender) cdata(i int) int {
 		m.out = append(m.out, m.b[i:end]...)
 	}
 	return end
+}
+
+// overruns reports whether an item ends between i and end.
+func (m *mender) overruns(i, end int) bool {
+	itemEnd := m.find(i, "</"+m.itemName()+">")
+	return itemEnd > 0 && itemEnd < end
 }
 
 func (m *mender) itemName() string {
@@ -204,10 +224,15 @@ func (m *mender) endTag(i int) int {
 	name := safeName(m.b[start:nameEnd])
 	isOpen := m.opened[strings.ToLower(name)] > 0
 	for k := len(m.open) - 1; isOpen && k >= 0; k-- {
-		if strings.EqualFold(m.open[k].name, name) {
-			m.closeTo(k)
-			return end
+		if !strings.EqualFold(m.open[k].name, name) {
+			continue
 		}
+		if k == 0 && i < m.rootEnd && m.containers() < len(m.open) { // the root's own end is yet to come
+			m.out = append(m.out, "&lt;"...)
+			return i + 1
+		}
+		m.closeTo(k)
+		return end
 	}
 	if n := len(m.open); n > 1 && m.open[n-2].level != other && m.open[n-1].level != item && m.open[n-1].level != container && !htmlNames[strings.ToLower(name)] {
 		m.closeTo(n - 1)
@@ -234,7 +259,7 @@ func (m *mender) startTag(i int) int {
 	tag := m.b[i:end]
 	e := openElement{name: safeName(elementName(tag, 0))}
 	e.level = m.levelOf(e.name)
-	if n := len(m.open); n > 1 && m.open[n-2].level == item && textFields[plainName(m.open[n-1].name)] && fields[plainName(e.name)] {
+	if n := len(m.open); n > 1 && m.open[n-2].level == item && holdsText(plainName(m.open[n-1].name)) && fields[plainName(e.name)] {
 		m.closeTo(n - 1) // a field within the text of another: that one was never closed
 	}
 	if e.level == item && m.begins(tag, end) {
@@ -258,11 +283,21 @@ func (m *mender) startTag(i int) int {
 
 func (m *mender) attribute(name, value []byte) {
 	n := safeName(name)
-	if !nameStart[n[0]] {
+	if !nameStart[n[0]] || len(value) > maxMarkup || m.full() {
 		return
 	}
-	value = bytes.ReplaceAll(bytes.ReplaceAll(value, []byte("<"), []byte("&lt;")), []byte(`"`), []byte("&quot;"))
-	m.out = fmt.Appendf(m.out, ` %s="%s"`, n, value)
+	m.out = append(append(append(m.out, ' '), n...), `="`...)
+	for _, c := range value {
+		switch c {
+		case '<':
+			m.out = append(m.out, "&lt;"...)
+		case '"':
+			m.out = append(m.out, "&quot;"...)
+		default:
+			m.out = append(m.out, c)
+		}
+	}
+	m.out = append(m.out, '"')
 }
 
 // containers counts the open containers: the root and its channel.
@@ -307,18 +342,16 @@ func (m *mender) levelOf(name string) level {
 
 func plainName(name string) string { return strings.ToLower(string(local([]byte(name)))) }
 
-// textFields are the children of items that hold text alone, and fields all that are common enough to show where such a
-// text ends.
-var (
-	textFields = map[string]bool{
-		"title": true, "link": true, "description": true, "guid": true, "pubdate": true, "encoded": true, "comments": true, "category": true,
-		"id": true, "updated": true, "published": true, "summary": true, "creator": true, "date": true,
-	}
-	fields = map[string]bool{
-		"title": true, "link": true, "description": true, "guid": true, "pubdate": true, "encoded": true, "comments": true, "category": true,
-		"id": true, "updated": true, "published": true, "creator": true, "date": true, "author": true, "enclosure": true, "content": true,
-	}
-)
+// fields are the children of items that are common enough to show where the text of another, that was never closed, ends.
+var fields = map[string]bool{
+	"title": true, "link": true, "description": true, "guid": true, "pubdate": true, "encoded": true, "comments": true, "category": true,
+	"id": true, "updated": true, "published": true, "creator": true, "date": true, "author": true, "enclosure": true, "content": true,
+}
+
+// holdsText reports whether a child of an item holds text alone.
+func holdsText(name string) bool {
+	return name == "summary" || fields[name] && name != "author" && name != "enclosure" && name != "content"
+}
 
 // tagEnd finds the end of the start tag at i: behind the first '>' outside quotes. -1 if another tag begins first. A quote
 // that was looked at before belongs to a tag that had no end, so neither has this one.

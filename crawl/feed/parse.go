@@ -99,8 +99,11 @@ func fromRSSItem(e *entry, it *rss.Item) {
 		e.categories = append(e.categories, c.Value)
 	}
 	e.categories = append(e.categories, dc.Subject...)
-	if itunes.Keywords != "" {
-		e.categories = append(e.categories, strings.Split(itunes.Keywords, ",")...)
+	for rest := itunes.Keywords; rest != "" && len(e.categories) <= maxDetails; {
+		var word string
+		if word, rest, _ = strings.Cut(rest, ","); strings.TrimSpace(word) != "" {
+			e.categories = append(e.categories, word)
+		}
 	}
 	for _, name := range atomNames {
 		for _, c := range it.Extensions[name]["category"] {

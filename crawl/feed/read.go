@@ -92,7 +92,7 @@ func (r *reader) readWhole() error {
 	n := len(r.lay.items)
 	r.items = make([]*Item, n)
 	every := func(int) bool { return true }
-	src, err := parse(r.ctx, r.format, r.document(every))
+	src, err := parse(r.ctx, r.format, r.document(make([]byte, 0, r.lay.seen()), every))
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}

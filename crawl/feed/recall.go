@@ -214,7 +214,7 @@ func (r *reader) unchanged() {
 
 func (r *reader) parseNew(fresh int) bool {
 	isNew := func(i int) bool { return r.known[i] < 0 }
-	src, err := parse(r.ctx, r.format, r.document(isNew))
+	src, err := parse(r.ctx, r.format, r.document(nil, isNew))
 	if err != nil || len(src.entries) != fresh {
 		r.feed.Why = "a new item cannot be read as it stands"
 		return false

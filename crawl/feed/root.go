@@ -3,6 +3,7 @@ package feed
 import (
 	"bytes"
 	"html"
+	"slices"
 	"strings"
 )
 
@@ -184,10 +185,11 @@ func (r *reader) fixRoot() error {
 	if k := bytes.IndexByte(name, ':'); k > 0 {
 		prefix = string(name[:k])
 	}
-	space, declared := "", false
+	space, declared, at := "", false, 0
 	eachAttribute(tag, func(n, value []byte) {
 		if prefix == "" && string(n) == "xmlns" || prefix != "" && string(n) == "xmlns:"+prefix {
 			space, declared = strings.TrimSpace(string(value)), true
+			at = cap(tag) - cap(n)
 		}
 	})
 	if r.format != typeAtom || prefix == "" && !declared || nativeSpace(typeAtom, []byte(space)) && declared {
@@ -200,7 +202,10 @@ func (r *reader) fixRoot() error {
 		return nil // the cut's patch takes the namespace away
 	}
 	fixed := []byte("<" + string(name) + ` xmlns:` + prefix + `="http://www.w3.org/2005/Atom"`)
-	rest := bytes.Replace(r.b[1+len(name):len(tag)], []byte("xmlns:"+prefix), []byte("xmlns_"+prefix), 1)
-	r.b = append(append(fixed, rest...), r.b[len(tag):]...)
+	if !declared {
+		r.b = slices.Concat(fixed, r.b[1+len(name):])
+	} else {
+		r.b = slices.Concat(fixed, r.b[1+len(name):at], []byte("xmlns_"), r.b[at+len("xmlns:"):])
+	}
 	return nil
 }

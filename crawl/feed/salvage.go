@@ -8,18 +8,23 @@ import (
 // salvage reads a document item by item after gofeed failed on the whole, or gave fewer items than were counted: the
 // items that cannot be read are named in a warning, all others are kept.
 func (r *reader) salvage(cause error) error {
-	s := salvager{r: r, build: r.document, lost: make([]bool, len(r.lay.items))}
+	s := salvager{r: r, build: r.document, lost: make([]bool, len(r.lay.items)), left: salvageWork(r.lay.seen())}
 	if r.format == typeJSON {
+		defer func(b []byte, lay *layout) { r.b, r.lay = b, lay }(r.b, r.lay)
 		r.repairJSON(s.lost)
 	}
 	none := func(int) bool { return false }
-	src, err := parse(r.ctx, r.format, s.build(none))
+	src, err := s.parse(none)
 	if err != nil {
 		s.build = r.bare
-		if src, err = parse(r.ctx, r.format, s.build(none)); err != nil {
+		if src, err = s.parse(none); err != nil {
 			return fail(KindParse, "the feed cannot be read: %s", first(errText(cause), errText(err)))
 		}
 		r.warn("what the feed says of itself cannot be read")
+	} else if n := len(src.entries); n > 0 { // the parser takes something beside the items for one
+		s.build = r.bare
+		r.feed.Partial = true
+		r.warn(fmt.Sprintf("%d elements that may be items in another namespace were left out", n))
 	}
 	r.src = src
 	r.prepareItems()
@@ -33,15 +38,24 @@ func (r *reader) salvage(cause error) error {
 // salvager reads what it can of the items of a document.
 type salvager struct {
 	r     *reader
-	build func(keep func(i int) bool) []byte
+	build func(out []byte, keep func(i int) bool) []byte
+	doc   []byte // the last document that was built
 	lost  []bool
-	work  int // bytes given to the parser, and items looked at to choose them
+	left  int // of salvageWork
 }
 
-// salvageWork bounds the work of a salvager: what stands beside the items is parsed again with each part of them, so that
-// a small document whose items are all unreadable would cost minutes. It is enough for some sixty lost items of a usual
-// feed; what is not reached is lost.
+// salvageWork bounds the work of a salvager, in bytes given to the parser and parts of the layout looked at to choose
+// them: what stands beside the items is parsed again with each part of them, so that a small document whose items are all
+// unreadable would cost minutes. It is enough for some sixty lost items of a usual feed; what is not reached is lost.
 func salvageWork(size int) int { return 4<<20 + 4*size }
+
+// parse parses the document with the items that keep wants.
+func (s *salvager) parse(keep func(i int) bool) (*source, error) {
+	s.doc = s.build(s.doc[:0], keep)
+	lay := s.r.lay
+	s.left -= len(s.doc) + len(lay.items) + len(lay.texts) + len(lay.patches)
+	return parse(s.r.ctx, s.r.format, s.doc)
+}
 
 // read reads the items from one number up to another, halving where that fails.
 func (s *salvager) read(from, to int) {
@@ -51,15 +65,13 @@ func (s *salvager) read(from, to int) {
 	if len(numbers) == 0 || r.ctx.Err() != nil {
 		return
 	}
-	if s.work > salvageWork(len(r.b)) {
+	if s.left < 0 {
 		for _, i := range numbers {
 			s.lost[i] = true
 		}
 		return
 	}
-	doc := s.build(wanted)
-	s.work += len(doc) + len(s.lost)
-	src, err := parse(r.ctx, r.format, doc)
+	src, err := s.parse(wanted)
 	if err == nil && len(src.entries) == len(numbers) {
 		for k, i := range numbers {
 			if r.ctx.Err() != nil {

@@ -30,7 +30,7 @@ func unescape(b []byte) string {
 	return out.String()
 }
 
-// maxName of a reference, with its delimiters; the longest of HTML has 33 bytes.
+// maxEntity is how long a reference may be, with its delimiters, in bytes; the longest of HTML has 33.
 const maxEntity = 64
 
 func unescapeReferences(s string) string {
@@ -48,7 +48,7 @@ func unescapeReferences(s string) string {
 			break
 		}
 		text, ok := "", false
-		if end > 0 {
+		if end > 0 && strings.IndexByte(s[1:end], '&') < 0 {
 			text, ok = entity(s[:end+1])
 		}
 		if !ok {
