@@ -20,7 +20,7 @@ type Document struct {
 	Body        []byte
 	ContentType string // the HTTP header, as received
 	URL         string // the final URL
-	Memory      []byte // Feed.Memory of the last document that was stored; nil: read everything
+	Memory      []byte // the last Feed.Memory that was not nil; nil: read everything
 	Rule        int    // the feed's identity rule so far; 0: none yet
 }
 
@@ -34,7 +34,7 @@ type Feed struct {
 	Items    []Item   // the items that are new or changed against Memory, in document order, one a key
 	Keys     []string // the keys of all items of the document in document order, one a key
 	Rule     int      // identity rule now in force (never 0)
-	Memory   []byte   // to be given back with the next document; opaque
+	Memory   []byte   // to be given back with the next document; opaque; nil: it is as it was
 	Count    int      // items that the document holds, repeats included
 	Whole    bool     // the whole document was parsed (nothing could be left out)
 	Why      string   // why it was, "" if because all was new

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -56,7 +57,9 @@ func (r *reader) finish(rule int) {
 		}
 	}
 	r.feedFields(&next)
-	f.Memory = next.pack()
+	if f.Memory = next.pack(); bytes.Equal(f.Memory, r.d.Memory) {
+		f.Memory = nil
+	}
 }
 
 // stored reports whether an item that was parsed again is in the store as it is.

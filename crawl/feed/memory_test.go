@@ -98,6 +98,9 @@ func TestWhatIsParsed(t *testing.T) {
 		if c.name == "ttl" && f.Hints.Interval != 4*time.Hour || c.name != "ttl" && f.Hints.Interval != 2*time.Hour {
 			t.Errorf("%s: interval %v", c.name, f.Hints.Interval)
 		}
+		if same := c.items == 0 && c.name != "an item is gone"; same != (f.Memory == nil) {
+			t.Errorf("%s: %d bytes are to be remembered anew", c.name, len(f.Memory))
+		}
 		if f.Title == "" || len(f.Hints.SkipHours) != 2 {
 			t.Errorf("%s: the feed's own fields are lost: %+v", c.name, f)
 		}
@@ -111,6 +114,23 @@ func TestWhatIsParsed(t *testing.T) {
 		if again := mustRead(t, d); again.Whole || len(again.Items) > 0 || !reflect.DeepEqual(again.Keys, f.Keys) {
 			t.Errorf("%s read again: %+v", name, again)
 		}
+	}
+}
+
+// What a JSON Feed with a member of the wrong type says is remembered like what any other does.
+func TestRepairedJSONIsRemembered(t *testing.T) {
+	of := func(extra string) Document {
+		return Document{Body: []byte(`{"version":"https://jsonfeed.org/version/1","title":7,"_x":"` + extra + `","items":[{"id":"1","title":"a"},{"id": 2,"title":"b"}]}`)}
+	}
+	first := mustRead(t, of("a"))
+	d := of("b")
+	d.Memory, d.Rule = first.Memory, first.Rule
+	if f := mustRead(t, d); len(first.Items) != 2 || f.Whole || len(f.Items) > 0 || len(f.Warnings) > 0 || f.Memory != nil {
+		t.Errorf("got %+v, then %+v", first, f)
+	}
+	m := unpack(first.Memory)
+	if len(m.items) != 2 || m.items[0].size != len(`{"id":"1","title":"a"}`) {
+		t.Errorf("remembered: %+v", m)
 	}
 }
 

@@ -202,7 +202,7 @@ func (r *reader) readNew() bool {
 // unchanged is the result of a document whose items are all as they were.
 func (r *reader) unchanged() {
 	f := r.feed
-	f.Rule, f.Memory = r.mem.rule, r.d.Memory
+	f.Rule = r.mem.rule
 	f.Keys = make([]string, 0, len(r.mem.items))
 	for i := range r.mem.items {
 		if !r.mem.items[i].again {
