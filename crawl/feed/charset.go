@@ -113,8 +113,8 @@ func declaredCharset(b []byte) string {
 	return string(label)
 }
 
-// lookup finds an encoding of one byte units by its name; nil for UTF-8, which the bytes have already disproved, and for
-// UTF-16, which would have shown.
+// lookup finds an encoding whose units are bytes by its name; nil for UTF-8, which needs none or was disproved by the bytes,
+// and for UTF-16 and UTF-32, which would have shown.
 func lookup(label string) encoding.Encoding {
 	if label == "" {
 		return nil

@@ -236,10 +236,11 @@ func TestSequences(t *testing.T) {
 			rssOf(item("<guid>1</guid><pubDate>1 Jan 2026</pubDate>") + item("<guid>1</guid><pubDate>2 Jan 2026</pubDate>")), rssOf(item("<guid>1</guid><pubDate>1 Jan 2026</pubDate>")),
 			rssOf(item("<guid>1</guid><pubDate>2 Jan 2026</pubDate>")), rssOf(item("<guid>1</guid><pubDate>2 Jan 2026</pubDate>") + item("<guid>1</guid><pubDate>2 Jan 2026</pubDate>")),
 		},
-		"an id taken over":          {rssOf(a + b), rssOf(item("<guid>2</guid><link>a</link>") + b), rssOf(a + b)},
-		"a list that was no list":   {`{"version":"1","items":[{"id":"1"}]}`, `{"version":"1","items":[]}`, `{"version":"1","items":[{"id":"1"},{"id":"2"}]}`},
-		"a second list of items":    {`{"version":"1","items":[{"id":"1"}]}`, `{"version":"1","items":[{"id":"1"}],"items":[{"id":"2"}]}`},
-		"another format, same item": {rssOf(a), strings.NewReplacer("rss", "rdf").Replace(rssOf(a)), rssOf(a)},
+		"an id taken over":                    {rssOf(a + b), rssOf(item("<guid>2</guid><link>a</link>") + b), rssOf(a + b)},
+		"a list that was no list":             {`{"version":"1","items":[{"id":"1"}]}`, `{"version":"1","items":[]}`, `{"version":"1","items":[{"id":"1"},{"id":"2"}]}`},
+		"a second list of items":              {`{"version":"1","items":[{"id":"1"}]}`, `{"version":"1","items":[{"id":"1"}],"items":[{"id":"2"}]}`},
+		"a list of items by another spelling": {`{"version":"1","items":[{"id":"1"}]}`, `{"version":"1","\u0069tems":[{"id":"2"}],"items":[{"id":"1"}]}`, `{"version":"1","items":[{"id":"1"}],"\u0069tems":[{"id":"2"}]}`},
+		"another format, same item":           {rssOf(a), strings.NewReplacer("rss", "rdf").Replace(rssOf(a)), rssOf(a)},
 	} {
 		var bodies [][]byte
 		for _, d := range documents {

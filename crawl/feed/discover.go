@@ -39,7 +39,7 @@ func Discover(page []byte, pageURL string) []Candidate {
 				base = links.joinBase(pageURL, attrs["href"])
 			case name == "link" && namesFeed(attrs):
 				c := Candidate{links.resolve(base, attrs["href"]), plainText(clean(attrs["title"]), plain, 300), attrs["type"]}
-				if c.URL != "" && !listed(found, c.URL) {
+				if c.URL != "" && !slices.ContainsFunc(found, func(f Candidate) bool { return f.URL == c.URL }) {
 					found = append(found, c)
 				}
 			}
@@ -69,7 +69,7 @@ func tagOf(z *nethtml.Tokenizer) (name string, attrs map[string]string) {
 // says so (application/json alone is WordPress's interface for programs).
 func namesFeed(attrs map[string]string) bool {
 	rel := strings.Fields(strings.ToLower(attrs["rel"]))
-	if contains(rel, "stylesheet") || !contains(rel, "alternate") && !contains(rel, "feed") {
+	if slices.Contains(rel, "stylesheet") || !slices.Contains(rel, "alternate") && !slices.Contains(rel, "feed") {
 		return false
 	}
 	kind, _, _ := strings.Cut(strings.ToLower(attrs["type"]), ";")
@@ -80,16 +80,7 @@ func namesFeed(attrs map[string]string) bool {
 		about := strings.ToLower(attrs["href"] + " " + attrs["title"])
 		return strings.Contains(about, "feed") || strings.Contains(about, "rss") || strings.Contains(about, "atom")
 	}
-	return contains(rel, "feed")
-}
-
-func listed(list []Candidate, address string) bool {
-	for _, c := range list {
-		if c.URL == address {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(rel, "feed")
 }
 
 // CommonPaths gives the addresses worth a try on any site, most likely first: below the page itself, then at the top.

@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,25 +81,7 @@ func trimBlanks(href string) string {
 	return strings.TrimSpace(href)
 }
 
-func one(list []string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-// first is the first that is not empty.
-func first(list ...string) string { return one(list) }
-
 // dates keeps what is not empty.
 func dates(list ...string) []string {
-	kept := list[:0]
-	for _, s := range list {
-		if s != "" {
-			kept = append(kept, s)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }

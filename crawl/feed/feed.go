@@ -67,7 +67,7 @@ type Item struct {
 	UpdatedAt   time.Time
 	Categories  []string
 	Enclosures  []Enclosure
-	Hash        int64 // over title, link, author, text, summary, categories, enclosures and the source's own dates
+	Hash        int64 // over all that the source says but its guid
 }
 
 // Enclosure is an attached file.

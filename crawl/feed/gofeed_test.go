@@ -104,6 +104,15 @@ func TestGofeedDoesNotResolve(t *testing.T) {
 	}
 }
 
+// What is hidden of gofeed stands in the content as it came, and what looks like it too.
+func TestHiddenAttributesAreRestored(t *testing.T) {
+	long := strings.Repeat("xml:basq ", 20)
+	f := readText(t, rssOf("<item><description><p xml:base='u' x:base='v'>t</p></description></item><item><description>"+long+"</description></item>"))
+	if a, b := f.Items[0].Summary, f.Items[1].Summary; a != "<p xml:base='u' x:base='v'>t</p>" || b != strings.TrimSpace(long) {
+		t.Errorf("got %q and %q", a, b)
+	}
+}
+
 // The count of the scanner is what salvage is decided by.
 func TestScannerCountsWhatGofeedReads(t *testing.T) {
 	for _, c := range []struct {

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,14 +46,15 @@ func (r *reader) xmlBase(base string, tag []byte) string {
 
 // item makes number i of the document's items of what gofeed read.
 func (r *reader) item(i int, e *entry) *Item {
+	e.summary, e.content = r.restore(e.summary), r.restore(e.content)
 	r.longTexts(i, e)
 	base := r.base(i, e)
 	it := &Item{
 		GUID:        clip(clean(strings.TrimSpace(e.id)), maxGUID),
 		Title:       plainText(clean(e.title), e.titleMode, maxTitle),
 		Author:      author(e.authors),
-		Summary:     r.restore(clean(e.summary)),
-		Content:     r.restore(clean(e.content)),
+		Summary:     clean(e.summary),
+		Content:     clean(e.content),
 		CommentsURL: r.links.resolve(base, e.comments),
 		ImageURL:    r.links.resolve(base, e.image),
 		Language:    plainText(clean(e.language), plain, maxName),
@@ -126,14 +128,14 @@ func (r *reader) base(i int, e *entry) string {
 				e.id = unescape(value)
 			}
 		})
-		e.id = first(e.id, e.link) // RSS 0.9 has no rdf:about, and 1.0 wants it to be the link
+		e.id = cmp.Or(e.id, e.link) // RSS 0.9 has no rdf:about, and 1.0 wants it to be the link
 	case r.format == typeAtom:
 		r.atomDetails(e, raw, tag)
 	}
 	if e.inline {
 		eachChild(raw, func(c child) {
 			if n := local(c.name); equalFold(n, "body") || equalFold(n, "div") {
-				e.content = first(e.content, string(bytes.TrimSpace(c.content)))
+				e.content = cmp.Or(e.content, string(bytes.TrimSpace(c.content)))
 			}
 		})
 	}
@@ -171,9 +173,9 @@ func (r *reader) atomDetails(e *entry, raw, tag []byte) {
 				e.authors = []string{name}
 			}
 		case "summary":
-			e.summary = first(inlineMarkup(c.content), e.summary)
+			e.summary = cmp.Or(inlineMarkup(c.content), e.summary)
 		case "content":
-			e.content = first(inlineMarkup(c.content), e.content)
+			e.content = cmp.Or(inlineMarkup(c.content), e.content)
 		}
 	})
 }
@@ -230,10 +232,10 @@ func inlineMarkup(content []byte) string {
 	return string(content)
 }
 
-// restore undoes the patch of an xml:base within content.
+// restore undoes the patch of an xml:base, by whatever prefix, within content that gofeed read.
 func (r *reader) restore(s string) string {
 	if r.lay.bases {
-		return strings.ReplaceAll(s, "xml:bas"+string(patch), "xml:base")
+		return strings.ReplaceAll(s, ":bas"+string(patch), ":base")
 	}
 	return s
 }
@@ -281,15 +283,6 @@ func (r *reader) categories(list []string) []string {
 		out = append(out, c)
 	}
 	return out
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // duration reads seconds, mm:ss or hh:mm:ss.

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -55,11 +56,11 @@ func fromRSS(f *rss.Feed) *source {
 		src.image = f.Image.URL
 	}
 	if f.ITunesExt != nil {
-		src.image = first(src.image, f.ITunesExt.Image)
+		src.image = cmp.Or(src.image, f.ITunesExt.Image)
 	}
-	src.title = first(src.title, one(dc.Title))
-	src.language = first(src.language, one(dc.Language))
-	src.link = first(src.link, atomLink(f.Extensions, "alternate"))
+	src.title = cmp.Or(src.title, cmp.Or(dc.Title...))
+	src.language = cmp.Or(src.language, cmp.Or(dc.Language...))
+	src.link = cmp.Or(src.link, atomLink(f.Extensions, "alternate"))
 	src.entries = make([]entry, len(f.Items))
 	for i, it := range f.Items {
 		fromRSSItem(&src.entries[i], it)
@@ -76,24 +77,24 @@ func fromRSSItem(e *entry, it *rss.Item) {
 	}
 	e.link = it.Link
 	for _, l := range it.Links {
-		e.link = first(e.link, l)
+		e.link = cmp.Or(e.link, l)
 	}
-	e.link = first(e.link, atomLink(it.Extensions, "alternate"))
+	e.link = cmp.Or(e.link, atomLink(it.Extensions, "alternate"))
 	e.title = it.Title
 	if e.title == "" {
-		e.title = first(one(dc.Title), value(media, "title"))
+		e.title = cmp.Or(cmp.Or(dc.Title...), value(media, "title"))
 	}
 	itunes := it.ITunesExt
 	if itunes == nil {
 		itunes = &ext.ITunesItemExtension{}
 	}
-	e.summary = first(it.Description, one(dc.Description), itunes.Summary, atomValue(it.Extensions, "summary"), value(media, "description"))
-	e.content = first(it.Content, it.Custom["encoded"], atomValue(it.Extensions, "content"))
+	e.summary = cmp.Or(it.Description, cmp.Or(dc.Description...), itunes.Summary, atomValue(it.Extensions, "summary"), value(media, "description"))
+	e.content = cmp.Or(it.Content, it.Custom["encoded"], atomValue(it.Extensions, "content"))
 	e.inline = e.content == "" && len(it.Extensions["xhtml"]) > 0
 	e.authors = rssAuthors(it, dc, itunes)
 	e.comments = it.Comments
-	e.language = one(dc.Language)
-	e.published = dates(it.PubDate, one(dc.Date), value(terms, "issued"), value(terms, "created"), value(terms, "available"), atomValue(it.Extensions, "published"), atomValue(it.Extensions, "issued"))
+	e.language = cmp.Or(dc.Language...)
+	e.published = dates(it.PubDate, cmp.Or(dc.Date...), value(terms, "issued"), value(terms, "created"), value(terms, "available"), atomValue(it.Extensions, "published"), atomValue(it.Extensions, "issued"))
 	e.updated = dates(value(terms, "modified"), atomValue(it.Extensions, "updated"), atomValue(it.Extensions, "modified"))
 	for _, c := range it.Categories {
 		e.categories = append(e.categories, c.Value)
@@ -107,7 +108,7 @@ func fromRSSItem(e *entry, it *rss.Item) {
 	}
 	for _, name := range atomNames {
 		for _, c := range it.Extensions[name]["category"] {
-			e.categories = append(e.categories, first(c.Attrs["label"], c.Attrs["term"]))
+			e.categories = append(e.categories, cmp.Or(c.Attrs["label"], c.Attrs["term"]))
 		}
 		for _, l := range it.Extensions[name]["link"] {
 			if l.Attrs["rel"] == "enclosure" {
@@ -126,13 +127,13 @@ func fromRSSItem(e *entry, it *rss.Item) {
 func (e *entry) fromMedia(media map[string][]ext.Extension) {
 	for _, c := range media["content"] {
 		if kind := c.Attrs["type"]; c.Attrs["medium"] == "image" || strings.HasPrefix(kind, "image/") {
-			e.image = first(e.image, c.Attrs["url"])
+			e.image = cmp.Or(e.image, c.Attrs["url"])
 		}
-		e.duration = first(e.duration, c.Attrs["duration"])
+		e.duration = cmp.Or(e.duration, c.Attrs["duration"])
 		e.enclose(c.Attrs["url"], c.Attrs["type"], c.Attrs["fileSize"])
 	}
 	for _, t := range media["thumbnail"] {
-		e.image = first(e.image, t.Attrs["url"])
+		e.image = cmp.Or(e.image, t.Attrs["url"])
 	}
 }
 
@@ -166,7 +167,7 @@ func rssAuthors(it *rss.Item, dc *ext.DublinCoreExtension, itunes *ext.ITunesIte
 	}
 	for _, name := range atomNames {
 		for _, a := range it.Extensions[name]["author"] {
-			return []string{first(value(a.Children, "name"), value(a.Children, "email"), a.Value)}
+			return []string{cmp.Or(value(a.Children, "name"), value(a.Children, "email"), a.Value)}
 		}
 	}
 	return nil
@@ -174,7 +175,7 @@ func rssAuthors(it *rss.Item, dc *ext.DublinCoreExtension, itunes *ext.ITunesIte
 
 func fromAtom(f *atom.Feed) *source {
 	src := &source{
-		title: f.Title, link: alternate(f.Links), image: first(f.Logo, f.Icon), language: f.Language,
+		title: f.Title, link: alternate(f.Links), image: cmp.Or(f.Logo, f.Icon), language: f.Language,
 		authors: persons(f.Authors), interval: updateInterval(f.Extensions["sy"]),
 	}
 	src.entries = make([]entry, len(f.Entries))
@@ -192,8 +193,8 @@ func fromAtomEntry(e *entry, it *atom.Entry) {
 		e.content = it.Content.Value
 	}
 	media := mediaOf(it.Extensions["media"])
-	e.title = first(e.title, value(media, "title"))
-	e.summary = first(e.summary, value(media, "description"))
+	e.title = cmp.Or(e.title, value(media, "title"))
+	e.summary = cmp.Or(e.summary, value(media, "description"))
 	e.authors = persons(it.Authors)
 	if len(e.authors) == 0 && value(dc, "creator") != "" {
 		e.authors = []string{value(dc, "creator")}
@@ -204,7 +205,7 @@ func fromAtomEntry(e *entry, it *atom.Entry) {
 	e.published = dates(it.Published, value(dc, "date"), value(it.Extensions["dcterms"], "issued"))
 	e.updated = dates(it.Updated, value(it.Extensions["dcterms"], "modified"))
 	for _, c := range it.Categories {
-		e.categories = append(e.categories, first(c.Label, c.Term))
+		e.categories = append(e.categories, cmp.Or(c.Label, c.Term))
 	}
 	for _, s := range it.Extensions["dc"]["subject"] {
 		e.categories = append(e.categories, s.Value)
@@ -215,7 +216,7 @@ func fromAtomEntry(e *entry, it *atom.Entry) {
 			e.enclose(l.Href, l.Type, l.Length)
 		case "replies":
 			if l.Type == "" || strings.HasPrefix(l.Type, "text/html") {
-				e.comments = first(e.comments, l.Href)
+				e.comments = cmp.Or(e.comments, l.Href)
 			}
 		}
 	}
@@ -234,7 +235,7 @@ func alternate(links []*atom.Link) string {
 		if l.Type == "" || strings.HasPrefix(l.Type, "text/html") || strings.HasPrefix(l.Type, "application/xhtml") {
 			return trimBlanks(l.Href)
 		}
-		best = first(best, trimBlanks(l.Href))
+		best = cmp.Or(best, trimBlanks(l.Href))
 	}
 	return best
 }
@@ -242,7 +243,7 @@ func alternate(links []*atom.Link) string {
 func persons(list []*atom.Person) []string {
 	var names []string
 	for _, p := range list {
-		if name := first(p.Name, p.Email, p.URI); name != "" {
+		if name := cmp.Or(p.Name, p.Email, p.URI); name != "" {
 			names = append(names, name)
 		}
 	}
@@ -250,7 +251,7 @@ func persons(list []*atom.Person) []string {
 }
 
 func fromJSON(f *json.Feed) *source {
-	src := &source{title: f.Title, link: f.HomePageURL, image: first(f.Icon, f.Favicon), language: f.Language, authors: jsonAuthors(f.Author, f.Authors)}
+	src := &source{title: f.Title, link: f.HomePageURL, image: cmp.Or(f.Icon, f.Favicon), language: f.Language, authors: jsonAuthors(f.Author, f.Authors)}
 	src.entries = make([]entry, len(f.Items))
 	for i, it := range f.Items {
 		if it != nil {
@@ -263,9 +264,9 @@ func fromJSON(f *json.Feed) *source {
 func fromJSONItem(e *entry, it *json.Item) {
 	e.id, e.title, e.titleMode, e.summary = it.ID, it.Title, plain, it.Summary
 	e.idIsLink = true
-	e.link = first(it.URL, it.ExternalURL)
-	e.content = first(it.ContentHTML, it.ContentText)
-	e.image = first(it.Image, it.BannerImage)
+	e.link = cmp.Or(it.URL, it.ExternalURL)
+	e.content = cmp.Or(it.ContentHTML, it.ContentText)
+	e.image = cmp.Or(it.Image, it.BannerImage)
 	e.language = it.Language
 	e.published, e.updated = dates(it.DatePublished), dates(it.DateModified)
 	e.categories = it.Tags
@@ -275,7 +276,7 @@ func fromJSONItem(e *entry, it *json.Item) {
 	}
 	for _, a := range *it.Attachments {
 		if a.DurationInSeconds > 0 {
-			e.duration = first(e.duration, strconv.FormatInt(a.DurationInSeconds, 10))
+			e.duration = cmp.Or(e.duration, strconv.FormatInt(a.DurationInSeconds, 10))
 		}
 		e.enclose(a.URL, a.MimeType, strconv.FormatInt(a.SizeInBytes, 10))
 	}
@@ -307,7 +308,8 @@ func updateInterval(sy map[string][]ext.Extension) time.Duration {
 	return interval.Truncate(time.Second)
 }
 
-// atomNames are the names by which gofeed files Atom elements that stand in RSS.
+// atomNames are the names by which gofeed files Atom elements that stand in RSS: of the two namespaces, and prefixes that are
+// not declared.
 var atomNames = []string{"atom", "atom10", "atom03"}
 
 func atomValue(e ext.Extensions, name string) string {
@@ -333,7 +335,7 @@ func atomLink(e ext.Extensions, rel string) string {
 // value is the text of the first element of that name, or its href.
 func value(e map[string][]ext.Extension, name string) string {
 	if list := e[name]; len(list) > 0 {
-		return first(list[0].Value, list[0].Attrs["href"])
+		return cmp.Or(list[0].Value, list[0].Attrs["href"])
 	}
 	return ""
 }

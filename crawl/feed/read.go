@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -77,7 +78,7 @@ func read(ctx context.Context, d Document) (*Feed, error) {
 		return nil, err
 	}
 	r.recall(m)
-	if r.feed.Why = first(why, r.feed.Why); !quick && r.readNew() {
+	if r.feed.Why = cmp.Or(why, r.feed.Why); !quick && r.readNew() {
 		return r.feed, nil
 	}
 	if err := r.readWhole(); err != nil {

@@ -67,10 +67,7 @@ func notAFeed(b, name []byte) *Error {
 }
 
 func formatOf(name []byte) string {
-	if i := bytes.IndexByte(name, ':'); i >= 0 {
-		name = name[i+1:]
-	}
-	if len(name) > 4 {
+	if name = local(name); len(name) > 4 {
 		return ""
 	}
 	switch strings.ToLower(string(name)) {

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -18,7 +19,7 @@ func (r *reader) salvage(cause error) error {
 	if err != nil {
 		s.build = r.bare
 		if src, err = s.parse(none); err != nil {
-			return fail(KindParse, "the feed cannot be read: %s", first(errText(cause), errText(err)))
+			return fail(KindParse, "the feed cannot be read: %s", cmp.Or(errText(cause), errText(err)))
 		}
 		r.warn("what the feed says of itself cannot be read")
 	} else if n := len(src.entries); n > 0 { // the parser takes something beside the items for one
@@ -104,7 +105,7 @@ func (s *salvager) report(cause error) error {
 	case n == 0:
 		return nil
 	case n == len(s.lost):
-		return fail(KindParse, "no item can be read: %s", first(errText(cause), "the parser does not recognise them"))
+		return fail(KindParse, "no item can be read: %s", cmp.Or(errText(cause), "the parser does not recognise them"))
 	case n > 5:
 		s.r.warn(fmt.Sprintf("%d items in all cannot be read", n))
 	}
