@@ -121,7 +121,9 @@ func (s *scanner) cutOff(i int) int {
 }
 
 func (s *scanner) text(b []byte) {
-	s.stack[len(s.stack)-1].refs += bytes.Count(b, []byte("&"))
+	if bytes.IndexByte(b, '&') >= 0 {
+		s.stack[len(s.stack)-1].refs += bytes.Count(b, []byte("&"))
+	}
 	if len(b) > 2 && bytes.Contains(b, []byte("]]>")) {
 		s.odd = "a ]]> outside CDATA"
 	}
@@ -149,7 +151,9 @@ func (s *scanner) startTag(i int) int {
 	if len(s.stack) == 1 && f.colon > 0 {
 		s.scopes[f.scope] = append(s.scopes[f.scope], s.b[f.name.start:f.colon])
 	}
-	s.hide(&f)
+	if len(s.hidden) > 0 {
+		s.hide(&f)
+	}
 	if s.odd != "" || s.err != nil || !s.allow(&f) {
 		return i
 	}
@@ -296,7 +300,9 @@ func (s *scanner) endTag(i int) int {
 func (s *scanner) close(start, end int) {
 	f := &s.stack[len(s.stack)-1]
 	s.stack = s.stack[:len(s.stack)-1]
-	s.scopes = s.scopes[:s.stack[len(s.stack)-1].scope+1]
+	if f.scope > 0 {
+		s.scopes = s.scopes[:s.stack[len(s.stack)-1].scope+1]
+	}
 	switch s.stack[len(s.stack)-1].level {
 	case container:
 		s.layout.whole = end
