@@ -200,7 +200,7 @@ func TestBombs(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestBombs$")
-			cmd.Env = append(os.Environ(), bombVariable+"="+b.name, "GOMEMLIMIT=150MiB")
+			cmd.Env = append(os.Environ(), bombVariable+"="+b.name, "GOMEMLIMIT=150MiB", "GOMAXPROCS=1") // another one marks garbage when idle
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out[:min(len(out), 2000)])

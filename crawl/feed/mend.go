@@ -68,10 +68,10 @@ func (m *mender) run() {
 	m.end()
 }
 
-// full reports whether the document has grown to more than twice its size, which only one does that is made for it. It ends
+// full reports whether the document has grown by more than half of its size, which only one does that is made for it. It ends
 // there, as if it were cut off.
 func (m *mender) full() bool {
-	if len(m.out) > 2*len(m.b)+1<<20 {
+	if len(m.out) > len(m.b)+len(m.b)/2+1<<20 {
 		m.finished = false
 		return true
 	}
