@@ -41,3 +41,41 @@ func TestLastTextArrivesAfterTheBrake(t *testing.T) {
 		}
 	}
 }
+
+// While one item's text is held, another's title changes and changes back: what is remembered of the last document that was stored whole
+// must not make the first title pass for the stored one.
+func TestWhatChangesBackBesideTheBrake(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for range 3 {
+		s.add("News", 2)
+	}
+	w := newWorld(t, s)
+	w.subscribe()
+	const braked, settled = 26, 24
+	for n := range braked + settled + 2 {
+		s.edit(func() {
+			for _, f := range s.feeds {
+				if n <= braked+1 {
+					f.rewrite(0, fmt.Sprintf("It is %d.", n))
+				}
+				switch n {
+				case braked:
+					f.items[1].title = "Another title"
+				case braked + 1:
+					f.items[1].title = "The first title"
+				case 0:
+					f.items[1].title = "The first title"
+				}
+			}
+		})
+		w.silent(runAt(n), "run")
+		if n == braked {
+			same(t, "titles beside the brake", []string{"3"}, w.query("SELECT count(*) FROM items WHERE title = 'Another title'"))
+		}
+		if n > braked {
+			same(t, "titles that changed back", []string{"3"}, w.query("SELECT count(*) FROM items WHERE title = 'The first title'"))
+		}
+	}
+	same(t, "last texts", []string{"3"}, w.query("SELECT count(*) FROM contents WHERE coalesce(content, summary) = 'It is 27.'"))
+}

@@ -95,6 +95,9 @@ func (d *Dir) newIdentity(here place) (string, error) {
 			return "", explain("set aside what belongs to another directory", path, err)
 		}
 	}
+	if err := removeFile(d.file(sessionsName)); err != nil { // keys that another machine uses
+		return "", err
+	}
 	is := identity{ID: strings.ToLower(rand.Text()), place: here}
 	data, err := json.Marshal(is)
 	if err != nil {

@@ -33,7 +33,7 @@ func TestOpenAgain(t *testing.T) {
 	}
 }
 
-// TestCopiedDirectory: flag and snapshots of the original are set aside in the copy, nothing is deleted, and the original
+// TestCopiedDirectory: flag and snapshots of the original are set aside in the copy, nothing is deleted but TLS sessions, and the original
 // is as it was.
 func TestCopiedDirectory(t *testing.T) {
 	d := open(t, t.TempDir())
@@ -43,6 +43,9 @@ func TestCopiedDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := d.KeepStartMinute(15); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.KeepSessions([]byte("keys")); err != nil {
 		t.Fatal(err)
 	}
 	copied := filepath.Join(t.TempDir(), "copy")
@@ -62,6 +65,9 @@ func TestCopiedDirectory(t *testing.T) {
 	if m, err := c.StartMinute(); m != 15 || err != nil {
 		t.Errorf("start minute of the copy: %d, %v", m, err)
 	}
+	if b, err := c.Sessions(); b != nil || err != nil {
+		t.Errorf("TLS sessions of the copy: %q, %v", b, err)
+	}
 	if aside, err := os.ReadDir(filepath.Join(c.snapshots(), "bad")); err != nil || len(aside) != 3 {
 		t.Errorf("set aside: %v, %v", aside, err)
 	}
@@ -70,6 +76,9 @@ func TestCopiedDirectory(t *testing.T) {
 	}
 	if again := open(t, d.Path); again.ID != d.ID || len(list(t, again)) != 2 {
 		t.Error("the original was touched")
+	}
+	if b, err := d.Sessions(); string(b) != "keys" || err != nil {
+		t.Errorf("TLS sessions of the original: %q, %v", b, err)
 	}
 }
 

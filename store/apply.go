@@ -58,7 +58,8 @@ func (c current) takes(e *Entry) bool {
 // apply merges one result, within a savepoint: items and their changes first, then positions, item hashes, and the feed's row.
 //
 // Where the brake held a text back, the feed keeps the validators and item hashes of its last document that is stored whole: the
-// next GET brings this text again, until it is stored or gone.
+// next GET brings this text again, until it is stored or gone. If another item was updated meanwhile, not even they hold for what is
+// stored: the next document is fetched and compared as if none were known.
 func (m *merge) apply(t *tx, e *Entry) error {
 	c, err := t.current(e.FeedID)
 	if err != nil {
@@ -83,9 +84,12 @@ func (m *merge) apply(t *tx, e *Entry) error {
 			return err
 		}
 	}
-	if batch.held {
+	switch {
+	case batch.held && (batch.updated > 0 || state.KeyRule != c.keyRule):
+		state.ETag, state.LastModified, state.ValidatorsURL, state.BodyHash = "", "", "", 0
+	case batch.held:
 		state.ETag, state.LastModified, state.ValidatorsURL, state.BodyHash = c.etag, c.lastModified, c.validatorsURL, c.bodyHash
-	} else if len(r.Document) > 0 {
+	case len(r.Document) > 0:
 		if err := t.writeDocument(e.FeedID, r.Document); err != nil {
 			return err
 		}
@@ -138,7 +142,7 @@ func (m *merge) stale(t *tx, e *Entry, c current) error {
 	return nil
 }
 
-// writeDocument stores the packed item hashes of the last document.
+// writeDocument stores the packed item hashes of the last document that is stored whole.
 func (t *tx) writeDocument(feed int64, hashes []byte) error {
 	return t.run(`
 		INSERT INTO documents (feed_id, item_hashes)

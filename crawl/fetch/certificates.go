@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"slices"
 )
@@ -9,11 +10,11 @@ import (
 // encoding: whatever looks like a certificate is taken out, and put back exactly.
 type certificates struct {
 	all   [][]byte
-	index map[string]uint64
+	index map[[sha256.Size]byte]uint64
 	size  int // bytes of all
 }
 
-func newCertificates() certificates { return certificates{index: map[string]uint64{}} }
+func newCertificates() certificates { return certificates{index: map[[sha256.Size]byte]uint64{}} }
 
 // pack puts numbers in the place of certificates: pieces, each its length, its bytes, and the number of the certificate that
 // follows it, counted from 1; 0 ends.
@@ -32,12 +33,13 @@ func (c *certificates) pack(encoded []byte) []byte {
 }
 
 func (c *certificates) number(der []byte) uint64 {
-	n, ok := c.index[string(der)]
+	sum := sha256.Sum256(der)
+	n, ok := c.index[sum]
 	if !ok {
 		n = uint64(len(c.all))
 		der = slices.Clone(der)
 		c.all = append(c.all, der)
-		c.index[string(der)] = n
+		c.index[sum] = n
 		c.size += len(der)
 	}
 	return n

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -116,9 +117,10 @@ func (g *get) send() (*http.Response, error) {
 	if g.url.Scheme == "http" && !g.proxied {
 		answer, err = g.plain()
 	} else {
-		sent := g.requests
+		sent, dropped := g.requests, g.c.sessions.dropped(g.serverName())
 		answer, err = g.roundTrip()
-		if err != nil && g.requests == sent && g.refusedSession(err) {
+		// A handshake may have failed because it tried to resume a session (rule Q11).
+		if err != nil && g.requests == sent && g.c.sessions.dropped(g.serverName()) > dropped && g.ctx.Err() == nil && g.timeout(err) == nil {
 			answer, err = g.roundTrip()
 		}
 	}
@@ -132,9 +134,15 @@ func (g *get) send() (*http.Response, error) {
 
 // roundTrip leaves the request to a Transport: TLS, HTTP/2, proxies.
 func (g *get) roundTrip() (*http.Response, error) {
+	host, kept := g.serverName(), g.transport.TLSClientConfig.ClientSessionCache == g.c.sessions
 	trace := &httptrace.ClientTrace{
-		GetConn:      g.getConn,
-		GotConn:      func(info httptrace.GotConnInfo) { g.gotConn(info.Conn) },
+		GetConn: g.getConn,
+		GotConn: func(info httptrace.GotConnInfo) { g.gotConn(info.Conn) },
+		TLSHandshakeDone: func(state tls.ConnectionState, err error) {
+			if err == nil && !state.DidResume && kept {
+				g.c.sessions.verify(cmp.Or(state.ServerName, host)) // it may be a proxy's; that of an address is not in the state
+			}
+		},
 		WroteHeaders: func() { g.wrote.Store(true) },
 	}
 	request := (&http.Request{
@@ -144,12 +152,6 @@ func (g *get) roundTrip() (*http.Response, error) {
 	return g.transport.RoundTrip(request)
 }
 
-// refusedSession tells whether a handshake may have failed because it tried to resume a session, which is dropped by now (rule Q11).
-func (g *get) refusedSession(err error) bool {
-	return g.ctx.Err() == nil && g.timeout(err) == nil &&
-		g.c.sessions.takeDropped(strings.TrimSuffix(g.url.Host, ":"+g.url.Port()))
-}
-
 // getConn runs when a connection is looked for. What has been sent is not sent again (rule Q1), though net/http would, over and over,
 // where a server of HTTP/2 refuses a stream.
 func (g *get) getConn(string) {
@@ -157,6 +159,9 @@ func (g *get) getConn(string) {
 		g.cancel(errAgain)
 	}
 }
+
+// serverName is the hop's host as net/http calls it in TLS, and in a ClientSessionCache.
+func (g *get) serverName() string { return strings.TrimSuffix(g.url.Host, ":"+g.url.Port()) }
 
 // gotConn runs when a connection is there and nothing of the request has been written to it. If Before says no, the connection is
 // closed under the transport's hands (HTTP/2, where others may be using it, looks at the context before it writes).

@@ -22,19 +22,20 @@ type sessions struct {
 	now  func() time.Time
 	live tls.ClientSessionCache // the last few as they are, for hosts with many feeds
 
-	mu      sync.Mutex
-	hosts   map[string]session
-	certs   certificates
-	size    int             // bytes of hosts
-	changed bool            // since they were read
-	dropped map[string]bool // hosts whose session was of no use at the last handshake
+	mu       sync.Mutex
+	hosts    map[string]session
+	certs    certificates
+	size     int              // bytes of hosts
+	changed  bool             // since they were read
+	verified map[string]int64 // Unix seconds at which a host's certificate was verified, in this run
+	drops    map[string]int   // how often a host's session was of no use
 }
 
 // session is one that is kept.
 type session struct {
-	kept    int64  // Unix seconds
-	ticket  []byte // what the server wants to see
-	encoded []byte // tls.SessionState, packed
+	verified int64  // Unix seconds; sessions that come of one another have one certificate, verified once
+	ticket   []byte // what the server wants to see
+	encoded  []byte // tls.SessionState, packed
 }
 
 func (s session) size() int { return len(s.ticket) + len(s.encoded) }
@@ -42,7 +43,7 @@ func (s session) size() int { return len(s.ticket) + len(s.encoded) }
 func newSessions(now func() time.Time) *sessions {
 	return &sessions{
 		now: now, live: tls.NewLRUClientSessionCache(liveSessions),
-		hosts: map[string]session{}, certs: newCertificates(), dropped: map[string]bool{},
+		hosts: map[string]session{}, certs: newCertificates(), verified: map[string]int64{}, drops: map[string]int{},
 	}
 }
 
@@ -80,7 +81,7 @@ func (s *sessions) Put(host string, live *tls.ClientSessionState) {
 	defer s.mu.Unlock()
 	s.changed = true
 	if live == nil {
-		s.dropped[host] = true
+		s.drops[host]++
 		s.remove(host)
 		return
 	}
@@ -89,21 +90,32 @@ func (s *sessions) Put(host string, live *tls.ClientSessionState) {
 		return
 	}
 	if encoded, err := state.Bytes(); err == nil {
-		s.keep(host, s.now().Unix(), ticket, encoded)
+		s.keep(host, cmp.Or(s.verified[host], s.hosts[host].verified), ticket, encoded)
+	}
+}
+
+// verify notes that a host's certificate was verified just now. TLS 1.2 has put its session by then, TLS 1.3 has not.
+func (s *sessions) verify(host string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now().Unix()
+	s.verified[host] = now
+	if one, ok := s.hosts[host]; ok {
+		one.verified = now
+		s.hosts[host] = one
 	}
 }
 
 // keep replaces the session of a host if there is room.
-func (s *sessions) keep(host string, kept int64, ticket, encoded []byte) {
-	s.remove(host)
-	if len(ticket)+len(encoded) > maxSession {
+func (s *sessions) keep(host string, verified int64, ticket, encoded []byte) {
+	size := len(ticket) + len(encoded)
+	if size > maxSession || s.size+s.certs.size+size > maxSessions {
 		return
 	}
-	n := session{kept, ticket, s.certs.pack(encoded)}
-	if s.size+n.size()+s.certs.size <= maxSessions {
-		s.hosts[host] = n
-		s.size += n.size()
-	}
+	s.remove(host)
+	n := session{verified, ticket, s.certs.pack(encoded)}
+	s.hosts[host] = n
+	s.size += n.size()
 }
 
 func (s *sessions) remove(host string) {
@@ -111,13 +123,11 @@ func (s *sessions) remove(host string) {
 	delete(s.hosts, host)
 }
 
-// takeDropped tells, once, whether the session of a host was dropped: if its last handshake failed, that may be why.
-func (s *sessions) takeDropped(host string) bool {
+// dropped tells how often the session of a host was dropped: if that is more often after a handshake that failed, it may be why.
+func (s *sessions) dropped(host string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := s.dropped[host]
-	delete(s.dropped, host)
-	return was
+	return s.drops[host]
 }
 
 // newest gives as many sessions as have room on disk.
@@ -127,14 +137,14 @@ func (s *sessions) newest() *sessions {
 		names = append(names, host)
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.hosts[b].kept, s.hosts[a].kept), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(s.hosts[b].verified, s.hosts[a].verified), cmp.Compare(a, b))
 	})
 	some := newSessions(s.now)
 	for _, host := range names {
 		one := s.hosts[host]
 		encoded, ok := s.certs.unpack(one.encoded)
 		if ok && some.size+some.certs.size < sessionsOnDisk {
-			some.keep(host, one.kept, one.ticket, encoded)
+			some.keep(host, one.verified, one.ticket, encoded)
 		}
 	}
 	return some

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ func TestSessionsOutliveTheirClient(t *testing.T) {
 func TestSessionsBelongToOneRoute(t *testing.T) {
 	var requests seen
 	s, c := newTLSServer(t, func(w http.ResponseWriter, r *http.Request) { requests.add(r) })
-	for _, insecure := range []bool{true, false, true, false} {
+	for _, insecure := range []bool{false, true, false, true} {
 		if _, err := c.Get(t.Context(), Request{URL: s.URL, Insecure: insecure}); err != nil {
 			t.Fatal(err)
 		}
@@ -102,6 +103,56 @@ func TestRefusedSession(t *testing.T) {
 	_, err = second.Get(t.Context(), Request{URL: s.URL})
 	if asError(t, err); handshakes.Load() != 3 {
 		t.Errorf("%d handshakes after a GET without a session", handshakes.Load())
+	}
+}
+
+// TestRefusedSessions: of several GETs of one host at a time none fails for its session.
+func TestRefusedSessions(t *testing.T) {
+	s, c := newTLSServer(t, func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("<rss/>")) })
+	sessions := visit(t, s.URL, c.tlsConfig, nil)
+	var together sync.WaitGroup
+	together.Add(4)
+	var handshakes atomic.Int32
+	s.TLS.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		if handshakes.Add(1) <= 4 {
+			together.Done()
+			together.Wait()
+			return nil, errors.New("no")
+		}
+		return nil, nil
+	}
+	second := newClient(t, func(o *Options) { o.Sessions = sessions })
+	second.tlsConfig = c.tlsConfig
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if r, err := second.Get(t.Context(), Request{URL: s.URL}); err != nil || r.Requests != 1 {
+				t.Errorf("%+v %v", r, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestSessionsEndAfterAWeek: however often a session is resumed, the certificate is verified anew after a week.
+func TestSessionsEndAfterAWeek(t *testing.T) {
+	var requests seen
+	s, c := newTLSServer(t, func(w http.ResponseWriter, r *http.Request) { requests.add(r) })
+	now := time.Now()
+	var sessions []byte
+	for range 17 {
+		again := newClient(t, func(o *Options) { o.Sessions, o.Now = sessions, func() time.Time { return now } })
+		again.tlsConfig = c.tlsConfig
+		if _, err := again.Get(t.Context(), Request{URL: s.URL}); err != nil {
+			t.Fatal(err)
+		}
+		sessions = again.Sessions()
+		now = now.Add(12 * time.Hour)
+	}
+	for i, r := range requests.all() {
+		if whole := i == 0 || i == 15; r.TLS.DidResume == whole {
+			t.Errorf("visit %d, after %.1f days: resumed %v", i, float64(i)/2, r.TLS.DidResume)
+		}
 	}
 }
 
@@ -155,30 +206,36 @@ func TestSessionsOfNoUse(t *testing.T) {
 func TestSessionsAreBounded(t *testing.T) {
 	now := time.Now()
 	s := newSessions(func() time.Time { return now })
-	state := make([]byte, 3000)
-	for n := range 30_000 { // 90 MB
-		binaryNumber(state, n)
+	state := slices.Concat(make([]byte, 1500), certificateOf(1500))
+	for n := range 30_000 { // 90 MB, half of it certificates
+		copy(state, fmt.Sprintf("%08d", n))
+		copy(state[len(state)-8:], fmt.Sprintf("%08d", n))
 		s.keep(fmt.Sprint(n), now.Add(time.Duration(n-30_000)*time.Second).Unix(), []byte("ticket"), state)
 	}
-	if s.size > maxSessions || s.size < maxSessions*9/10 {
-		t.Errorf("%d bytes in memory", s.size)
+	certificates := 0
+	for _, der := range s.certs.all {
+		certificates += len(der)
+	}
+	if sum := s.size + certificates; sum > maxSessions || sum < maxSessions*9/10 || certificates < maxSessions/3 {
+		t.Errorf("%d bytes in memory, %d of them certificates", sum, certificates)
 	}
 	s.keep("large", now.Unix(), []byte("ticket"), make([]byte, maxSession))
 	if _, ok := s.hosts["large"]; ok {
 		t.Error("a session over the limit was kept")
 	}
-	s.keep("0", now.Unix(), []byte("newest"), state)
+	s.remove("1")
+	s.keep("0", now.Unix(), []byte("newest"), state[:1000])
 	s.changed = true
 	data := s.marshal()
 	if len(data) > sessionsOnDisk*11/10 {
 		t.Errorf("%d bytes on disk", len(data))
 	}
 	again := unmarshalSessions(data, s.now)
-	if string(again.hosts["0"].ticket) != "newest" || len(again.hosts) < 5000 {
+	if string(again.hosts["0"].ticket) != "newest" || len(again.hosts) < 4000 {
 		t.Errorf("%d sessions come back, that of host 0 with ticket %q", len(again.hosts), again.hosts["0"].ticket)
 	}
 	for host, one := range again.hosts {
-		if encoded, ok := again.certs.unpack(one.encoded); !ok || len(encoded) != len(state) {
+		if encoded, ok := again.certs.unpack(one.encoded); !ok || len(encoded) != len(state) && host != "0" {
 			t.Fatalf("host %s came back with %d bytes", host, len(encoded))
 		}
 	}
@@ -192,17 +249,22 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-func binaryNumber(b []byte, n int) { copy(b, fmt.Sprintf("%08d", n)) }
+// certificateOf is what certificates take for a certificate, with its length before it.
+func certificateOf(size int) []byte {
+	b := make([]byte, 3+size)
+	copy(b, []byte{0, byte(size >> 8), byte(size), 0x30, 0x82, byte((size - 4) >> 8), byte(size - 4)})
+	return b
+}
 
 // TestCertificatesOnce: sessions of one issuer share its certificate, and each comes back byte for byte.
 func TestCertificatesOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	der := func(size int) []byte {
-		b := make([]byte, size)
-		for i := range b {
-			b[i] = byte(random.Uint32())
+		b := certificateOf(size)
+		for i := range b[7:] {
+			b[7+i] = byte(random.Uint32())
 		}
-		return append([]byte{0, byte(size >> 8), byte(size), 0x30, 0x82, byte((size - 4) >> 8), byte(size - 4)}, b[4:]...)
+		return b
 	}
 	issuer := der(1500)
 	c := newCertificates()

@@ -27,7 +27,7 @@ func (s *sessions) marshal() []byte {
 	b = binary.AppendUvarint(b, uint64(len(kept.hosts)))
 	for host, one := range kept.hosts {
 		b = appendBytes(b, []byte(host))
-		b = binary.AppendUvarint(b, uint64(one.kept))
+		b = binary.AppendUvarint(b, uint64(one.verified))
 		b = appendBytes(b, one.ticket)
 		b = appendBytes(b, one.encoded)
 	}
@@ -60,7 +60,7 @@ func unmarshalSessions(data []byte, now func() time.Time) *sessions {
 	for n := r.number(); n > 0 && r.ok; n-- {
 		host := string(r.bytes())
 		one := session{int64(r.number()), r.bytes(), r.bytes()}
-		if one.kept >= oldest {
+		if one.verified >= oldest {
 			s.hosts[host] = one
 			s.size += one.size()
 		}
