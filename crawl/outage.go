@@ -162,6 +162,9 @@ func (o *outage[T]) judge(e event, x T) (v verdict, free []freed[T]) {
 	switch {
 	case e.local && answers && e.worked && !e.route:
 		return ours, free
+	case e.route && answers && e.worked: // it may have looked for a route after the last of them
+		r.keep(e, x)
+		return hold, free
 	case answers, !e.local && (e.again || e.few && r.answered):
 		return count, free
 	case !e.local && !e.healthy: // no news, but in an outage it is not the feed's
