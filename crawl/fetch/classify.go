@@ -81,7 +81,11 @@ func (g *get) dnsFailure(err error) *Error {
 
 // noteResolver remembers that the resolver answered.
 func (g *get) noteResolver(err error) {
-	if _, literal := netip.ParseAddr(g.url.Hostname()); literal == nil || g.proxied {
+	at := g.url
+	if g.proxied {
+		at, _ = g.transport.Proxy(nil) // http.ProxyURL's, which looks at no request
+	}
+	if _, literal := netip.ParseAddr(at.Hostname()); literal == nil {
 		return
 	}
 	var d *net.DNSError
@@ -100,12 +104,20 @@ func (g *get) proxyFailure(err error) *Error {
 	case !errors.As(err, &op):
 	case op.Op == "proxyconnect":
 		e := g.fail(KindConnect, "no connection to the proxy", err)
-		e.Local = g.r.Proxy == "" // a feed's own is the feed's trouble
+		e.Local = g.r.Proxy == "" || g.oursOnTheWay(err) // a feed's own is the feed's trouble, if it could be asked at all
 		return e
 	case strings.HasPrefix(op.Op, "socks"):
 		return g.fail(KindConnect, "no connection through the proxy", err)
 	}
 	return nil
+}
+
+// oursOnTheWay tells whether a connection failed through this machine or its resolver.
+func (g *get) oursOnTheWay(err error) bool {
+	if e := g.dnsFailure(err); e != nil {
+		return e.Local
+	}
+	return oursIn(err) != 0
 }
 
 // tlsFailure explains why there is no trustworthy TLS.
@@ -162,13 +174,21 @@ var ours = []syscall.Errno{
 	syscall.ENOMEM, syscall.EPERM, syscall.EACCES,
 }
 
-func (g *get) connectFailure(err error) *Error {
+// oursIn finds one of ours in an error, 0 if there is none.
+func oursIn(err error) syscall.Errno {
 	for _, errno := range ours {
 		if errors.Is(err, errno) {
-			e := g.fail(KindConnect, errno.Error()+" (on this machine)", err)
-			e.Local = true
-			return e
+			return errno
 		}
+	}
+	return 0
+}
+
+func (g *get) connectFailure(err error) *Error {
+	if errno := oursIn(err); errno != 0 {
+		e := g.fail(KindConnect, errno.Error()+" (on this machine)", err)
+		e.Local = true
+		return e
 	}
 	var op *net.OpError
 	var errno syscall.Errno

@@ -98,6 +98,60 @@ func TestConnectFailures(t *testing.T) {
 	}
 }
 
+// TestOwnProxyFailures: a feed's own proxy that cannot be reached is the feed's trouble, unless this machine or its resolver could not even
+// look for it.
+func TestOwnProxyFailures(t *testing.T) {
+	for errno, local := range map[syscall.Errno]bool{
+		syscall.ENETUNREACH: true, syscall.ENETDOWN: true, syscall.EMFILE: true, syscall.EADDRNOTAVAIL: true,
+		syscall.ECONNREFUSED: false, syscall.EHOSTUNREACH: false, syscall.ETIMEDOUT: false, syscall.ECONNRESET: false,
+	} {
+		g := &get{c: newClient(t, nil), r: Request{Proxy: "http://proxy.example"}, url: mustParse("http://a.example/")}
+		dial := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", errno)}
+		if e := g.proxyFailure(&net.OpError{Op: "proxyconnect", Net: "tcp", Err: dial}); e.Kind != KindConnect || e.Local != local {
+			t.Errorf("%v: %s, local %v", errno, e.Kind, e.Local)
+		}
+	}
+	known := names{
+		addrs: map[string][]string{"here.example": {"127.0.0.1"}},
+		fails: map[string]dnsmessage.RCode{"broken.example": dnsmessage.RCodeServerFailure},
+		mute:  map[string]bool{"mute.example": true},
+	}
+	get := func(c *Client, proxy string) bool {
+		_, err := c.Get(t.Context(), Request{URL: "http://a.example/", Proxy: "http://" + proxy + ":1"})
+		e := asError(t, err)
+		if e.Kind != KindConnect || e.Answered {
+			t.Errorf("%s: kind %s: %v", proxy, e.Kind, e)
+		}
+		return e.Local
+	}
+	fresh := func() *Client {
+		c := newClient(t, func(o *Options) { o.ConnectTimeout = 500 * time.Millisecond })
+		c.resolver = newResolver(t, known)
+		return c
+	}
+	for proxy, local := range map[string]bool{"unknown.example": false, "here.example": false, "broken.example": true, "mute.example": true} {
+		if got := get(fresh(), proxy); got != local {
+			t.Errorf("%s: local %v", proxy, got)
+		}
+	}
+	// While the resolver finds the proxies of others, one that it does not find is that feed's trouble.
+	c := fresh()
+	done := make(chan bool)
+	go func() { done <- get(c, "mute.example") }()
+	time.Sleep(50 * time.Millisecond)
+	get(c, "here.example")
+	if <-done {
+		t.Error("a name without answer while others resolve is this machine's fault")
+	}
+	dead := newClient(t, nil)
+	dead.resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "udp", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}
+	}}
+	if !get(dead, "proxy.example") {
+		t.Error("no resolver, and the proxy is blamed")
+	}
+}
+
 // TestClosedPort is the most usual of them, on a real socket.
 func TestClosedPort(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")

@@ -207,6 +207,7 @@ func TestConfiguredProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	c.resolver = newResolver(t, names{})
 	r, err := c.Get(t.Context(), Request{URL: "http://a.example/"})
 	if err != nil || string(r.Body) != "<rss/>" || r.AllowedNet {
 		t.Errorf("%v %v", r, err)
