@@ -115,12 +115,22 @@ func (c *collector) take(f *finished) error {
 	}
 	f.event.few = (c.total-c.done)*fewShare <= c.tasks
 	verdict, free := c.outage.judge(f.event, f)
-	for _, held := range free {
-		if err := c.settle(held.x, held.verdict); err != nil {
-			return err
+	if verdict != hold {
+		free = append(free, freed[*finished]{f, verdict})
+	}
+	return c.settleAll(free)
+}
+
+// settleAll settles one after the other. After an error it abandons the others, so that each keeps no place in the room and no lease.
+func (c *collector) settleAll(free []freed[*finished]) (failed error) {
+	for _, f := range free {
+		if failed == nil {
+			failed = c.settle(f.x, f.verdict)
+		} else {
+			c.abandon(f.x)
 		}
 	}
-	return c.settle(f, verdict)
+	return failed
 }
 
 // settle does with a task what the outage rule says of it.
@@ -283,9 +293,7 @@ func (c *collector) end(ctx context.Context, failed error) error {
 		if down {
 			cause = errOutage
 		}
-		for _, f := range free {
-			failed = errors.Join(failed, c.settle(f.x, f.verdict))
-		}
+		failed = c.settleAll(free)
 	}
 	held := c.outage.held()
 	if errors.Is(cause, errOutage) {

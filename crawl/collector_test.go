@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -33,6 +34,34 @@ func TestWhoIsLeftOfARun(t *testing.T) {
 		}
 		if done, total, _, _ := p.s.beat.read(); done != 199 || total != 200 {
 			t.Errorf("fate %v: progress is %d of %d", end, done, total)
+		}
+	}
+}
+
+// When the line of a result that was held back cannot be written, that which freed it, and whatever else it freed, gives up its place in the
+// room and its lease: another document waited for that place for ever.
+func TestAWriteThatFailsLosesNoResult(t *testing.T) {
+	portal := func(e *event) { e.read, e.notAFeed = false, true }
+	for name, freeing := range map[string]event{"a feed": answerAt("x", 2), "a portal": changed(answerAt("x", 2), portal)} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		cat := &category{pending: 3} // number 0 has no file
+		p := newPool(testSession(t), []*category{cat})
+		p.stop = stop
+		c := newCollector(p, 100, 0)
+		for i, f := range []*finished{{event: silent("a", 0, 1)}, {event: silent("b", 0, 1)}, fat(roomSize)} {
+			if i == 2 {
+				f.event = freeing
+			}
+			f.task, f.claim = &task{cat: cat}, &store.Claim{ID: int64(i)}
+			p.room.enter(f)
+			p.results <- f
+		}
+		close(p.results)
+		if err := c.run(ctx); err == nil || context.Cause(ctx) == nil {
+			t.Errorf("%s: %v, and the pool ended with %v", name, err, context.Cause(ctx))
+		}
+		if n := len(c.release) + len(c.giveBack); p.room.taken != 0 || n != 2 {
+			t.Errorf("%s: %d bytes are taken and %d leases given back in the end, not 0 and 2", name, p.room.taken, n)
 		}
 	}
 }
