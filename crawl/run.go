@@ -204,9 +204,9 @@ func (s *session) judgeEnd(err error) (rest error) {
 	case errors.Is(err, errOutage):
 		sum.Outcome, sum.Reason = Outage, err.Error()+"; nothing was counted against the feeds; "+s.heir("tries again")
 	case errors.Is(err, errDeadline):
-		sum.Reason, sum.Resumable = "the deadline is reached; "+s.heir("goes on"), !s.loose()
+		sum.Reason, sum.Resumable = "the deadline is reached; "+s.heir("goes on"), s.resumable()
 	case errors.Is(err, errLeases):
-		sum.Reason, sum.Resumable = errLeases.Error()+"; "+s.heir("goes on"), !s.loose()
+		sum.Reason, sum.Resumable = errLeases.Error()+"; "+s.heir("goes on"), s.resumable()
 	case errors.Is(err, errKilled):
 		sum.Outcome, sum.Reason = Killed, "stopped by the kill flag"
 	case errors.Is(err, context.Canceled), errors.Is(err, errSignal):
@@ -227,6 +227,9 @@ func (s *session) heir(does string) string {
 	}
 	return "the half-check " + does
 }
+
+// resumable tells whether it is a half-check that goes on with what this session leaves.
+func (s *session) resumable() bool { return !s.loose() && s.kind != kindHalfCheck }
 
 // loose tells whether this is a run of some feeds, of which nothing is kept for a half-check.
 func (s *session) loose() bool { return len(s.options.Feeds) > 0 || s.options.Failed }

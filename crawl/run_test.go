@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,24 @@ func TestAWaitForALockThatIsEnded(t *testing.T) {
 		runs, err := s.store.RunsOf(t.Context(), s.dir.ID, s.hour)
 		if err != nil || len(runs) != 1 || runs[0].Outcome != Killed || runs[0].Reason != s.sum.Reason {
 			t.Errorf("by signal %v: %+v, %v", bySignal, runs, err)
+		}
+	}
+}
+
+// Who is told that the half-check goes on at once is told so by the reason too.
+func TestWhoGoesOn(t *testing.T) {
+	for _, kind := range []string{kindRun, kindHalfCheck} {
+		for _, why := range []error{errDeadline, errLeases, errOutage, errKilled, errSignal, nil} {
+			for _, some := range []bool{false, true} {
+				s := &session{kind: kind}
+				s.options.Failed = some
+				if err := s.judgeEnd(why); err != nil {
+					t.Fatal(err)
+				}
+				if goesOn := strings.Contains(s.sum.Reason, "the half-check goes on"); s.sum.Resumable != goesOn {
+					t.Errorf("%s of some feeds %v, %v: resumable %v, %q", kind, some, why, s.sum.Resumable, s.sum.Reason)
+				}
+			}
 		}
 	}
 }
