@@ -25,6 +25,19 @@ func TestPasswordOfARefusedAddressIsNotKept(t *testing.T) {
 		w.query("SELECT url, status, settings FROM feeds WHERE id = 1"))
 }
 
+// A resume --url that does not come to its end changes nothing: the feed was at its new address by then, and stopped.
+func TestResumeAtAnotherAddressIsWholeOrNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	f := s.add("News", 1)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "stop", "1")
+	w.change("CREATE TRIGGER stay BEFORE UPDATE OF status ON feeds BEGIN SELECT RAISE(ABORT, 'no'); END")
+	w.run(runAt(0), "resume", "1", "--url", strings.Replace(f.url, "/feed", "/other", 1)).want(exitError)
+	same(t, "feed", []string{f.url + " | stopped"}, w.query("SELECT url, status FROM feeds"))
+}
+
 // Of several edits of a feed at once none is lost.
 func TestSetAtOnce(t *testing.T) {
 	t.Parallel()

@@ -59,18 +59,20 @@ func runResume(ctx context.Context, a *app, refs []string, o resumeOptions) erro
 		}
 		if o.url != "" {
 			keep := func(f *store.FeedSettings) error { address.keepCredentials(f); return nil }
-			if err := s.EditFeed(ctx, feeds[0].ID, store.FeedEdit{URL: &address.url, Settings: keep}); err != nil {
-				return err
-			}
+			err = s.EditFeed(ctx, feeds[0].ID, store.FeedEdit{URL: &address.url, Settings: keep, Resume: true})
+		} else {
+			err = s.Resume(ctx, ids(feeds))
 		}
-		n, err := s.Resume(ctx, ids(feeds))
 		if err != nil {
 			return err
 		}
+		n := 0
 		for _, f := range feeds {
 			if f.Status == "active" {
 				a.log.Info("feed is not stopped", "feed", f.ID)
 				a.sayUnlessLogged(feedName(f) + " is not stopped")
+			} else {
+				n++
 			}
 		}
 		a.say("%s resumed", count(n, "feed"))

@@ -7,11 +7,12 @@ import (
 )
 
 // FeedEdit changes what is not nil. A new URL raises lease_token, clears what was remembered of the old one and makes the feed due at
-// once; it stays stopped if it is. A new category makes it due at once. ErrExists if another feed has the URL.
+// once; it stays stopped if it is, without Resume. A new category makes it due at once. ErrExists if another feed has the URL.
 type FeedEdit struct {
 	URL, Title, Category *string
 	// Settings changes the settings that the feed has when it is called, once, within the transaction. Its error undoes the edit.
 	Settings func(*FeedSettings) error
+	Resume   bool // as Store.Resume does
 }
 
 // EditFeed changes a feed by hand. ErrNotFound if there is none with this id; an error of FeedEdit.Settings as it is.
@@ -55,6 +56,11 @@ func (t *tx) editFeed(id int64, e FeedEdit) error {
 		}
 		err = t.run("UPDATE feeds SET category_id = ?1, next_fetch_at = NULL WHERE id = ?2 AND category_id <> ?1", category, id)
 		if err != nil {
+			return err
+		}
+	}
+	if e.Resume {
+		if err := t.resume([]int64{id}); err != nil {
 			return err
 		}
 	}

@@ -120,8 +120,7 @@ func TestFencing(t *testing.T) {
 			if err := s.Stop(ctx, []int64{id}, "enough", t0); err != nil {
 				return err
 			}
-			_, err := s.Resume(ctx, []int64{id})
-			return err
+			return s.Resume(ctx, []int64{id})
 		}, 1},
 		{"another URL", func(s *Store, id int64) error { return s.EditFeed(ctx, id, FeedEdit{URL: &moved}) }, 0},
 		{"another URL, by SQL", func(s *Store, id int64) error {

@@ -7,31 +7,31 @@ import (
 )
 
 // Resume ends "stopped" for the given feeds: active, failures 0, due at once, lease_token raised. Feeds that are not stopped
-// stay as they are. It returns how many were stopped before.
-func (s *Store) Resume(ctx context.Context, ids []int64) (stopped int, err error) {
-	err = s.update(ctx, func(t *tx) error {
-		n, err := t.exec(`
-			UPDATE feeds
-			SET status = 'active',
-			    stopped_reason = NULL,
-			    stopped_at = NULL,
-			    consecutive_failures = 0,
-			    failed_hour = NULL,
-			    next_fetch_at = NULL,
-			    lease_owner = NULL,
-			    lease_boot = NULL,
-			    lease_until = NULL,
-			    lease_token = lease_token + 1
-			WHERE id IN (SELECT value FROM json_each(?))
-			  AND status = 'stopped'`,
-			idList(ids))
-		stopped = int(n)
-		return err
-	})
+// stay as they are.
+func (s *Store) Resume(ctx context.Context, ids []int64) error {
+	err := s.update(ctx, func(t *tx) error { return t.resume(ids) })
 	if err != nil {
-		return 0, fmt.Errorf("resume: %w", err)
+		return fmt.Errorf("resume: %w", err)
 	}
-	return stopped, nil
+	return nil
+}
+
+func (t *tx) resume(ids []int64) error {
+	return t.run(`
+		UPDATE feeds
+		SET status = 'active',
+		    stopped_reason = NULL,
+		    stopped_at = NULL,
+		    consecutive_failures = 0,
+		    failed_hour = NULL,
+		    next_fetch_at = NULL,
+		    lease_owner = NULL,
+		    lease_boot = NULL,
+		    lease_until = NULL,
+		    lease_token = lease_token + 1
+		WHERE id IN (SELECT value FROM json_each(?))
+		  AND status = 'stopped'`,
+		idList(ids))
 }
 
 // Stop stops feeds with a reason, by hand; lease_token is raised. Feeds that are stopped keep the reason they have.
