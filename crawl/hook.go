@@ -31,21 +31,26 @@ type hookFacts struct {
 	Epoch   int64     `json:"epoch"`
 }
 
-// environ takes the absolute paths of the directory and of the database.
+// environ takes the absolute paths of the directory and of the database. Where that is "", for no setting names one, it is the directory's,
+// and a crawl --dir in the hook finds the other directory's.
 func (f hookFacts) environ(dir, db string) []string {
 	n := func(name string, v int64) string { return "CRAWL_" + name + "=" + strconv.FormatInt(v, 10) }
-	return []string{
-		"CRAWL_DIR=" + dir, "CRAWL_DB=" + db,
+	env := []string{
+		"CRAWL_DIR=" + dir,
 		"CRAWL_HOUR=" + f.Hour.UTC().Format(time.RFC3339),
 		n("RUN", f.Run), n("NEW", int64(f.New)), n("UPDATED", int64(f.Updated)), n("REMOVED", int64(f.Removed)),
 		n("SEQ_AFTER", f.After), n("SEQ", f.Through), n("EPOCH", f.Epoch),
 	}
+	if db != "" {
+		env = append(env, "CRAWL_DB="+db)
+	}
+	return env
 }
 
-// HookVariables are the names of the environment variables that a hook is given.
+// HookVariables are the names of the environment variables that a hook can be given.
 func HookVariables() []string {
 	var names []string
-	for _, line := range (hookFacts{}).environ("", "") {
+	for _, line := range (hookFacts{}).environ("/", "/") {
 		name, _, _ := strings.Cut(line, "=")
 		names = append(names, name)
 	}
@@ -76,9 +81,11 @@ func (s *session) hook(ctx context.Context, after int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	db, err := filepath.Abs(databasePath(s.cfg, s.dir))
-	if err != nil {
-		return 0, err
+	db := s.cfg.DB
+	if db != "" {
+		if db, err = filepath.Abs(db); err != nil {
+			return 0, err
+		}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Settings.HookTimeout, fmt.Errorf("it took longer than %s", s.cfg.Settings.HookTimeout))
 	defer cancel()
