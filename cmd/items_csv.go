@@ -7,6 +7,8 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"crawl/store"
 )
@@ -47,9 +49,12 @@ func itemRecord(r store.ItemRow) []string {
 	}
 }
 
-// noFormula is text as it can be carried, and keeps a spreadsheet from computing a stranger's text (OWASP, "CSV injection").
+// noFormula is text as it can be carried, and keeps a spreadsheet from computing a stranger's text (OWASP, "CSV injection"), also one
+// that begins with what is not seen or is written in full width.
 func noFormula(text string) string {
-	if text = carried(text); text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+	text = carried(text)
+	seen := strings.TrimLeftFunc(text, func(r rune) bool { return r == ' ' || unicode.In(r, unicode.Cf) })
+	if first, _ := utf8.DecodeRuneInString(seen); seen != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		return "'" + text
 	}
 	return text

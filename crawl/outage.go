@@ -146,6 +146,8 @@ func (o *outage[T]) judge(e event, x T) (v verdict, free []freed[T]) {
 			o.read = e.end
 		}
 		return count, append(free, o.portal.end(e.start)...)
+	case e.answered && e.local: // it answered, and our own memory was short
+		return ours, free
 	case e.answered && e.notAFeed && (o.read.After(e.start) || e.few && !o.read.IsZero()):
 		return count, free
 	case e.answered && e.notAFeed && e.healthy && e.worked:

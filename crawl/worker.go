@@ -99,7 +99,10 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 		f.event.domain = f.task.registrable()
 	}
 	if resp != nil && resp.Status == http.StatusTooManyRequests {
-		p.quiet.add(fetch.Domain(resp.URL)) // where redirects led
+		// Where a redirect led elsewhere, neither domain's feeds are meant: anybody can redirect to a page that answers so.
+		if domain := fetch.Domain(resp.URL); domain == f.task.registrable() {
+			p.quiet.add(domain)
+		}
 	}
 	if !f.task.cat.loose {
 		f.data = p.encode(f, o)

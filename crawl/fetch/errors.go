@@ -42,6 +42,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // errLongHeader says that a header went over maxHeader.
 var errLongHeader = errors.New("the header is too long")
 
+// errLongAnswer says that a connection brought more than any body may have.
+var errLongAnswer = errors.New("the answer is too long")
+
 // clean makes a piece of a URL or header fit for a message: printable ASCII, and short.
 func clean(s string) string {
 	const most = 100

@@ -6,7 +6,6 @@
 package fetch
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -33,6 +32,7 @@ type Options struct {
 	HeaderTimeout  time.Duration  // from the request to the end of the answer's header; 20s
 	MaxBody        int64          // decoded bytes of one body; 16 MiB
 	MaxMemory      int64          // bytes of all bodies under way, at least what one of MaxBody needs; 256 MiB
+	PerHost        int            // requests under way to a host beside which no redirect is followed there; 2
 	AllowNet       []netip.Prefix // networks that the address guard opens, on any port
 	Proxy          *url.URL       // http, https or socks5; behind one, only literal addresses are guarded
 	Sessions       []byte         // what Client.Sessions of an earlier client gave (Q11)
@@ -46,13 +46,14 @@ func (o Options) withDefaults() Options {
 	o.HeaderTimeout = or(o.HeaderTimeout, 20*time.Second)
 	o.MaxBody = or(o.MaxBody, DefaultMaxBody)
 	o.MaxMemory = or(o.MaxMemory, 256<<20)
+	o.PerHost = or(o.PerHost, 2)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	return o
 }
 
-func or[T int64 | time.Duration](v, otherwise T) T {
+func or[T int | int64 | time.Duration](v, otherwise T) T {
 	if v == 0 {
 		return otherwise
 	}
@@ -85,12 +86,13 @@ type Client struct {
 	memory   *memory
 	decoding chan struct{} // one token for each body that is being decoded
 	sessions *sessions
+	visits   *visits
 	sequence atomic.Int64 // counts events: GETs that begin, names that are resolved
 	resolved atomic.Int64 // the sequence number of the resolver's last answer
 
 	// What tests put something else in the place of.
 	tlsConfig func(*tls.Config)
-	dial      func(ctx context.Context, network, address string) (net.Conn, error) // without a proxy
+	dial      dial // without a proxy
 
 	mu         sync.Mutex
 	transports map[route]*http.Transport
@@ -109,6 +111,7 @@ func New(o Options) (*Client, error) {
 		memory:     newMemory(o.MaxMemory, o.MaxBody),
 		decoding:   make(chan struct{}, runtime.GOMAXPROCS(0)),
 		sessions:   unmarshalSessions(o.Sessions, o.Now),
+		visits:     newVisits(o.PerHost),
 		transports: map[route]*http.Transport{},
 	}
 	c.dial = c.dialGuarded

@@ -41,6 +41,7 @@ type get struct {
 	chain         chain
 	cookies       cookies
 	hold          *hold
+	leave         func() // ends the visit of the hop's host
 	started       time.Time
 	sequence      int64 // Client.sequence at the start
 	proxied       bool

@@ -44,6 +44,8 @@ func (c *chain) permanentURL() string {
 
 // follow sends the request and goes where redirects lead.
 func (g *get) follow() (*Response, error) {
+	g.leave = g.c.visits.begin(g.url.Host)
+	defer func() { g.leave() }()
 	for {
 		answer, err := g.send()
 		if err != nil {
@@ -55,8 +57,12 @@ func (g *get) follow() (*Response, error) {
 			return g.finish(answer)
 		}
 		answer.Body.Close()
+		g.leave()
 		if err := g.turn(answer, location); err != nil {
 			return nil, err
+		}
+		if g.leave, err = g.c.visits.follow(g.ctx, g.url.Host); err != nil {
+			return nil, g.classify(err)
 		}
 	}
 }
@@ -100,9 +106,18 @@ func resolve(base *url.URL, location string) (*url.URL, error) {
 	return base.ResolveReference(u), nil
 }
 
+// The most that is kept of one chain's cookies (RFC 6265, 6.1, asks for as much of a host's), and the bytes of one.
+const (
+	maxCookies = 50
+	maxCookie  = 4 << 10
+)
+
 // cookies are those of one chain: some sites answer only whom they see come back with one. They are in memory only and end
 // with the chain (rule R5).
-type cookies struct{ jar *cookiejar.Jar }
+type cookies struct {
+	jar *cookiejar.Jar
+	n   int // that were set
+}
 
 // set keeps the cookies of an answer.
 func (c *cookies) set(u *url.URL, answer *http.Response) {
@@ -112,7 +127,12 @@ func (c *cookies) set(u *url.URL, answer *http.Response) {
 	if c.jar == nil {
 		c.jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // never fails
 	}
-	c.jar.SetCookies(u, answer.Cookies())
+	for _, cookie := range answer.Cookies() {
+		if len(cookie.Raw) <= maxCookie && c.n < maxCookies {
+			c.n++
+			c.jar.SetCookies(u, []*http.Cookie{cookie})
+		}
+	}
 }
 
 // header is the Cookie field for a URL, "" for none.

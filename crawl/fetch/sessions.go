@@ -33,6 +33,7 @@ type sessions struct {
 
 // session is one that is kept.
 type session struct {
+	put      int64  // Unix seconds; 0: in an earlier run
 	verified int64  // Unix seconds; sessions that come of one another have one certificate, verified once
 	ticket   []byte // what the server wants to see
 	encoded  []byte // tls.SessionState, packed
@@ -85,12 +86,16 @@ func (s *sessions) Put(host string, live *tls.ClientSessionState) {
 		s.remove(host)
 		return
 	}
+	now := s.now().Unix()
+	if s.hosts[host].put == now { // servers give several at a time, and could give any number
+		return
+	}
 	ticket, state, err := live.ResumptionState()
 	if err != nil || state == nil {
 		return
 	}
 	if encoded, err := state.Bytes(); err == nil {
-		s.keep(host, cmp.Or(s.verified[host], s.hosts[host].verified), ticket, encoded)
+		s.keep(host, session{put: now, verified: cmp.Or(s.verified[host], s.hosts[host].verified), ticket: ticket, encoded: encoded})
 	}
 }
 
@@ -106,14 +111,13 @@ func (s *sessions) verify(host string) {
 	}
 }
 
-// keep replaces the session of a host if there is room.
-func (s *sessions) keep(host string, verified int64, ticket, encoded []byte) {
-	size := len(ticket) + len(encoded)
-	if size > maxSession || s.size+s.certs.size+size > maxSessions {
+// keep replaces the session of a host by one that is not packed yet, if there is room.
+func (s *sessions) keep(host string, n session) {
+	if n.size() > maxSession || s.size+s.certs.size+n.size() > maxSessions {
 		return
 	}
 	s.remove(host)
-	n := session{verified, ticket, s.certs.pack(encoded)}
+	n.encoded = s.certs.pack(n.encoded)
 	s.hosts[host] = n
 	s.size += n.size()
 }
@@ -144,7 +148,8 @@ func (s *sessions) newest() *sessions {
 		one := s.hosts[host]
 		encoded, ok := s.certs.unpack(one.encoded)
 		if ok && some.size+some.certs.size < sessionsOnDisk {
-			some.keep(host, one.verified, one.ticket, encoded)
+			one.encoded = encoded
+			some.keep(host, one)
 		}
 	}
 	return some

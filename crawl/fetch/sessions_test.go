@@ -210,7 +210,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	for n := range 30_000 { // 90 MB, half of it certificates
 		copy(state, fmt.Sprintf("%08d", n))
 		copy(state[len(state)-8:], fmt.Sprintf("%08d", n))
-		s.keep(fmt.Sprint(n), now.Add(time.Duration(n-30_000)*time.Second).Unix(), []byte("ticket"), state)
+		s.keep(fmt.Sprint(n), session{verified: now.Add(time.Duration(n-30_000) * time.Second).Unix(), ticket: []byte("ticket"), encoded: state})
 	}
 	certificates := 0
 	for _, der := range s.certs.all {
@@ -219,12 +219,12 @@ func TestSessionsAreBounded(t *testing.T) {
 	if sum := s.size + certificates; sum > maxSessions || sum < maxSessions*9/10 || certificates < maxSessions/3 {
 		t.Errorf("%d bytes in memory, %d of them certificates", sum, certificates)
 	}
-	s.keep("large", now.Unix(), []byte("ticket"), make([]byte, maxSession))
+	s.keep("large", session{verified: now.Unix(), ticket: []byte("ticket"), encoded: make([]byte, maxSession)})
 	if _, ok := s.hosts["large"]; ok {
 		t.Error("a session over the limit was kept")
 	}
 	s.remove("1")
-	s.keep("0", now.Unix(), []byte("newest"), state[:1000])
+	s.keep("0", session{verified: now.Unix(), ticket: []byte("newest"), encoded: state[:1000]})
 	s.changed = true
 	data := s.marshal()
 	if len(data) > sessionsOnDisk*11/10 {
@@ -305,7 +305,7 @@ func TestSessionsUnchanged(t *testing.T) {
 
 func FuzzSessions(f *testing.F) {
 	s := newSessions(time.Now)
-	s.keep("h", time.Now().Unix(), []byte("t"), slices.Concat([]byte{1, 0, 1, 44, 0x30, 0x82, 1, 40}, make([]byte, 296)))
+	s.keep("h", session{verified: time.Now().Unix(), ticket: []byte("t"), encoded: slices.Concat([]byte{1, 0, 1, 44, 0x30, 0x82, 1, 40}, make([]byte, 296))})
 	s.changed = true
 	f.Add(s.marshal()[len(sessionsHeader)+4:])
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -59,7 +59,7 @@ func unmarshalSessions(data []byte, now func() time.Time) *sessions {
 	}
 	for n := r.number(); n > 0 && r.ok; n-- {
 		host := string(r.bytes())
-		one := session{int64(r.number()), r.bytes(), r.bytes()}
+		one := session{verified: int64(r.number()), ticket: r.bytes(), encoded: r.bytes()}
 		if one.verified >= oldest {
 			s.hosts[host] = one
 			s.size += one.size()

@@ -50,7 +50,7 @@ func (c *Client) newTransport(proxy *url.URL, insecure bool) *http.Transport {
 		c.tlsConfig(config)
 	}
 	t := &http.Transport{
-		DialContext:            c.dial,
+		DialContext:            c.bounded(c.dial),
 		TLSClientConfig:        config,
 		TLSHandshakeTimeout:    c.o.ConnectTimeout,
 		ResponseHeaderTimeout:  c.o.HeaderTimeout,
@@ -62,7 +62,7 @@ func (c *Client) newTransport(proxy *url.URL, insecure bool) *http.Transport {
 		OnProxyConnectResponse: proxyAnswer,
 	}
 	if proxy != nil {
-		t.Proxy, t.DialContext = http.ProxyURL(proxy), c.dialer().DialContext
+		t.Proxy, t.DialContext = http.ProxyURL(proxy), c.bounded(c.dialer().DialContext)
 	}
 	return t
 }
@@ -80,6 +80,37 @@ func (c *Client) dialGuarded(ctx context.Context, network, address string) (net.
 	d := c.dialer()
 	d.ControlContext = c.control
 	return d.DialContext(ctx, network, address)
+}
+
+// dial is the signature of net.Dialer.DialContext.
+type dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// bounded is a dial whose connections end when they have brought twice what a body may have: session tickets and frames that carry
+// nothing come without end if a server likes, and no limit of net/http counts them.
+func (c *Client) bounded(by dial) dial {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := by(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &boundedConn{conn, 2*c.o.MaxBody + maxHeader}, nil
+	}
+}
+
+// boundedConn gives no more bytes than are left.
+type boundedConn struct {
+	net.Conn
+	left int64
+}
+
+// Read implements io.Reader.
+func (c *boundedConn) Read(b []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, errLongAnswer
+	}
+	n, err := c.Conn.Read(b[:min(int64(len(b)), c.left)])
+	c.left -= int64(n)
+	return n, err
 }
 
 // proxyError is a proxy's no to a tunnel.
