@@ -60,6 +60,7 @@ func cut(ctx context.Context, b []byte, format string, k *known) (*layout, strin
 		s.itemName = "entry"
 	}
 	s.scan()
+	s.layout.total = s.total
 	return &s.layout, s.odd, s.err
 }
 

@@ -14,6 +14,7 @@ func cutJSON(ctx context.Context, b []byte, k *known) (*layout, string, *Error) 
 	if s.layout.end = end; end < 0 {
 		s.odd, s.layout.end = "it ends before its last brace", len(b)
 	}
+	s.layout.total.elements = s.elements
 	return &s.layout, s.odd, s.err
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Version is raised by every change of this package that could read a document differently; it is part of every hash.
-const Version = 2
+const Version = 3
 
 // Document is what was fetched and what is known of its feed.
 type Document struct {

@@ -30,6 +30,12 @@ func numbered(n int, format string) string {
 	return b.String()
 }
 
+// smallItems is items of 17 elements each.
+func smallItems(n int) string {
+	return numbered(n, "<item><guid>%[1]d</guid><title>A title of the item %[1]d</title><link>http://h/%[1]d</link><pubDate>1 Jan 2026</pubDate><author>a</author><comments>c</comments>"+
+		strings.Repeat("<category>c%[1]d</category>", 4)+strings.Repeat("<media:thumbnail url='http://h/%[1]d.png'/>", 7)+"</item>")
+}
+
 var bombs = []bomb{
 	{"elements nested in an extension", func() string {
 		return rssOf("<item><x:a>" + nest("<a>", "</a>", 2_000_000) + "</x:a></item>")
@@ -180,6 +186,37 @@ var bombs = []bomb{
 	{"a date of 14 MB of an entry's source", func() string {
 		return atomOf("<entry><source><updated>" + strings.Repeat("Mon, 1 ", 2<<20) + "</updated></source></entry>")
 	}, "a date of more"},
+	{"19,900 items of 17 elements", func() string { return rssOf(smallItems(19_900)) }, "19900 items"},
+	{"5,000 items of 17 elements, the last of which the parser does not see", func() string {
+		return "<a:rss xmlns:a='http://www.w3.org/2005/Atom'><channel>" + smallItems(4_999) + "<a:item><title>x</title></a:item></channel></a:rss>"
+	}, "4999 items [item 5000 cannot be read]"},
+	{"19,900 items of 17 extensions", func() string {
+		return rssOf(strings.Repeat("<item><title>x</title>"+strings.Repeat("<x:a b='c'>d</x:a>", 17)+"</item>", 19_900))
+	}, "1 items"},
+	{"6,000 items of 17 elements in a root of 3 MB", func() string {
+		return "<rss" + numbered(900, " a%d='"+strings.Repeat("x", 3500)+"'") + "><channel>" + smallItems(6_000) + "</channel></rss>"
+	}, "6000 items"},
+	{"5,000 items of 17 elements beside 3 MB and 100,000 elements", func() string {
+		return rssOf("<copyright>" + strings.Repeat("x", 3<<20) + "</copyright>" + strings.Repeat("<category>a</category>", 100_000) + smallItems(5_000))
+	}, "5000 items"},
+	{"490,000 categories of one item", func() string {
+		return rssOf("<item>" + numbered(490_000, "<category>c%d</category>") + "</item>")
+	}, "too-large no item can be read: more than"},
+	{"490,000 categories of one item of two", func() string {
+		return rssOf("<item><title>x</title></item><item>" + numbered(490_000, "<category>c%d</category>") + "</item>")
+	}, "1 items [item 2 cannot be read: it has more than"},
+	{"490,000 values of one JSON item of two", func() string {
+		return `{"version":"https://jsonfeed.org/version/1","items":[{"id":"1"},{"id":2,"attachments":[` + strings.Repeat("{},", 240_000) + `{}]}]}`
+	}, "1 items [item 2 cannot be read: it has more than"},
+	{"490,000 categories of the feed", func() string {
+		return rssOf(numbered(490_000, "<category>c%d</category>") + "<item><title>x</title></item>")
+	}, "1 items [what the feed says of itself cannot be read]"},
+	{"categories as many as one item may have, three times", func() string {
+		return rssOf(strings.Repeat("<item>"+numbered(maxPart-1, "<category>c%d</category>")+"</item>", 3))
+	}, ""},
+	{"extensions as many as one item may have, three times", func() string {
+		return rssOf(strings.Repeat("<item>"+strings.Repeat("<x:a b='c'>d</x:a>", maxPart-1)+"</item>", 3))
+	}, ""},
 	{"JSON with 20,000 broken items", func() string {
 		return `{"version":"https://jsonfeed.org/version/1","title":"` + strings.Repeat("x", 1_000_000) + `","items":[` + strings.Repeat(`{"id":x},`, 19_999) + `{"id":"1"}]}`
 	}, ""},

@@ -29,9 +29,11 @@ func (r *reader) repairJSON(lost []bool) {
 			return
 		}
 		start := len(out)
-		fitted := refit(it.of(r.b), itemShapes)
-		lost[i] = fitted == nil
-		out = append(out, fitted...)
+		if !lost[i] {
+			fitted := refit(it.of(r.b), itemShapes)
+			lost[i] = fitted == nil
+			out = append(out, fitted...)
+		}
 		lay.items[i] = span{start, len(out)}
 	}
 	r.b, r.lay = out, &lay

@@ -5,6 +5,7 @@ package feed
 const (
 	maxDepth      = 256
 	maxElements   = 500_000
+	maxPart       = maxElements / 4 // elements of one item, and of all that stands beside the items: each is parsed at once
 	maxItems      = 20_000
 	maxSpaces     = 64        // namespaces in scope
 	maxSpaceWork  = 5_000_000 // sum over the elements of the namespaces in scope
@@ -44,6 +45,7 @@ type layout struct {
 	head    []span // elements beside the items that have a lasting meaning
 	items   []span
 	costs   []cost // of the items
+	total   cost   // of all
 	texts   []text // long texts of the items, in order
 	ttl     span   // content of the channel's ttl
 	patches []int  // bytes of attribute names to overwrite, so that gofeed does not see them
@@ -56,6 +58,18 @@ type layout struct {
 // inChannel reports whether an item stands within the channel, not beside it.
 func (l *layout) inChannel(item span) bool {
 	return item.start >= l.body.start && item.end <= l.body.end
+}
+
+// tooLarge reports whether an item is not given to gofeed for the number of its elements.
+func (l *layout) tooLarge(i int) bool { return l.costs[i].elements > maxPart }
+
+// headTooLarge is tooLarge of what stands beside the items.
+func (l *layout) headTooLarge() bool {
+	n := l.total.elements
+	for _, c := range l.costs {
+		n -= c.elements
+	}
+	return n > maxPart
 }
 
 // seen is how many bytes of the document gofeed is given.

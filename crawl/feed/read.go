@@ -92,21 +92,21 @@ func (r *reader) readWhole() error {
 	r.feed.Whole = true
 	n := len(r.lay.items)
 	r.items = make([]*Item, n)
-	every := func(int) bool { return true }
-	src, err := parse(r.ctx, r.format, r.document(make([]byte, 0, r.lay.seen()), every))
+	lost := make([]bool, n)
+	for i := range lost {
+		lost[i] = r.lay.tooLarge(i)
+	}
+	ok, cause := r.readItems(r.lay.seen(), func(i int) bool { return !lost[i] })
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
-	if err == nil && len(src.entries) == n {
-		r.src = src
-		r.prepareItems()
-		for k, i := range r.lay.order(every) {
-			if r.ctx.Err() != nil {
-				return context.Cause(r.ctx)
-			}
-			r.items[i] = r.item(i, &src.entries[k])
+	if !ok {
+		clear(r.items)
+		if err := r.salvage(cause, lost); err != nil {
+			return err
 		}
-	} else if err := r.salvage(err); err != nil {
+	}
+	if err := r.report(cause, lost); err != nil {
 		return err
 	}
 	all := make([]Item, 0, n)

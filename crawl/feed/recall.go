@@ -192,7 +192,7 @@ func (r *reader) readNew() bool {
 		return true
 	}
 	r.items = make([]*Item, len(r.known))
-	if fresh > 0 && !r.parseNew(fresh) {
+	if fresh > 0 && !r.parseNew() {
 		return false
 	}
 	r.finish(r.mem.rule)
@@ -212,27 +212,29 @@ func (r *reader) unchanged() {
 	r.describe(r.mem)
 }
 
-func (r *reader) parseNew(fresh int) bool {
+func (r *reader) parseNew() bool {
 	isNew := func(i int) bool { return r.known[i] < 0 }
-	src, err := parse(r.ctx, r.format, r.document(nil, isNew))
-	if err != nil || len(src.entries) != fresh {
+	bases := make(map[string]bool, len(r.known))
+	ok := true
+	for i, k := range r.known {
+		if k >= 0 {
+			bases[r.mem.items[k].base] = true
+		} else if r.lay.tooLarge(i) {
+			ok = false
+		}
+	}
+	if ok {
+		ok, _ = r.readItems(0, isNew)
+	}
+	if !ok {
 		r.feed.Why = "a new item cannot be read as it stands"
 		return false
 	}
-	r.src = src
-	r.prepareItems()
-	bases := make(map[string]bool, len(r.known))
-	for _, k := range r.known {
-		if k >= 0 {
-			bases[r.mem.items[k].base] = true
+	for _, it := range r.items {
+		if it == nil {
+			continue
 		}
-	}
-	for n, i := range r.lay.order(isNew) {
-		if r.ctx.Err() != nil {
-			return false
-		}
-		r.items[i] = r.item(i, &src.entries[n])
-		base := r.items[i].key(ruleID)
+		base := it.key(ruleID)
 		if bases[base] {
 			r.feed.Why = "a new item has the identity of another"
 			return false
