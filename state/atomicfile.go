@@ -37,6 +37,7 @@ func tryWriteFile(path string, data []byte) error {
 		return err
 	}
 	defer os.Remove(file.Name()) // after the rename there is nothing left of that name
+	give(file, filepath.Dir(path))
 	_, err = file.Write(data)
 	if err == nil {
 		err = file.Sync()
@@ -98,8 +99,10 @@ func (d *Dir) aside(path string) (string, error) {
 		return "", nil
 	}
 	bad := filepath.Join(d.snapshots(), "bad")
-	if err := os.MkdirAll(bad, 0o700); err != nil {
-		return "", err
+	for _, dir := range []string{d.snapshots(), bad} {
+		if err := d.makeDir(dir); err != nil {
+			return "", err
+		}
 	}
 	target := filepath.Join(bad, filepath.Base(path)+"-"+strings.ToLower(rand.Text()[:8]))
 	if err := os.Rename(path, target); errors.Is(err, fs.ErrNotExist) {

@@ -88,14 +88,7 @@ func (p *Part) source(base *Info) (*reader, error) {
 
 // makeSnapshots makes the directory of snapshots.
 func (d *Dir) makeSnapshots() error {
-	err := os.Mkdir(d.snapshots(), 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err == nil {
-		err = syncDir(d.Path)
-	}
-	if err != nil {
+	if err := d.makeDir(d.snapshots()); err != nil {
 		return explain("make the directory of snapshots", d.snapshots(), err)
 	}
 	return nil
@@ -110,6 +103,7 @@ func (p *Part) create(source *reader) (err error) {
 	if p.file, err = os.CreateTemp(p.dir.snapshots(), temporary+"*"); err != nil {
 		return explain("create part in", p.dir.snapshots(), err)
 	}
+	give(p.file, p.dir.Path)
 	defer func() {
 		if err != nil {
 			p.file.Close()
