@@ -2,10 +2,12 @@ package crawl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +17,7 @@ import (
 	"time"
 )
 
-// hookTail is how much of a hook's output is kept for the message about its failure, in bytes.
+// hookTail is how much of a hook's output is kept for a message, and of its complaints, in bytes.
 const hookTail = 4 << 10
 
 // hookFacts is what a hook gets: as environment variables (CRAWL_HOUR …) and as one JSON object on standard input. No feed text is
@@ -57,6 +59,16 @@ func HookVariables() []string {
 	return names
 }
 
+// hookPath is the path on which a hook finds its commands: the one that is set (cron sets a short one) and, last, where this program is.
+func hookPath() []string {
+	self, err := os.Executable()
+	dir := filepath.Dir(self)
+	if err != nil || strings.ContainsRune(dir, os.PathListSeparator) {
+		return nil
+	}
+	return []string{"PATH=" + cmp.Or(os.Getenv("PATH"), "/usr/bin:/bin") + string(os.PathListSeparator) + dir}
+}
+
 // hookDue: whenever there are changes above the seq that the hook last dealt with, so that a forced run or a late import is
 // not missed.
 func (s *session) hookDue(ctx context.Context, after int64) (bool, error) {
@@ -89,11 +101,11 @@ func (s *session) hook(ctx context.Context, after int64) (int64, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Settings.HookTimeout, fmt.Errorf("it took longer than %s", s.cfg.Settings.HookTimeout))
 	defer cancel()
-	var out tail
+	var out, complaints tail
 	c := exec.CommandContext(ctx, "/bin/sh", "-c", s.cfg.Settings.Hook)
-	c.Env = append(os.Environ(), facts.environ(s.dir.Path, db)...)
+	c.Env = append(append(os.Environ(), hookPath()...), facts.environ(s.dir.Path, db)...)
 	c.Stdin = bytes.NewReader(append(input, '\n'))
-	c.Stdout, c.Stderr = &out, &out
+	c.Stdout, c.Stderr = &out, &complaints
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.WaitDelay = time.Second
@@ -101,7 +113,10 @@ func (s *session) hook(ctx context.Context, after int64) (int64, error) {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return 0, fmt.Errorf("%w%s", err, out.last())
+		return 0, fmt.Errorf("%w%s", err, cmp.Or(complaints.last(), out.last()))
+	}
+	if text := oneLine(string(complaints.b)); text != "" {
+		s.cfg.Log.Info("the hook complains, and ended well", slog.String("stderr", text))
 	}
 	return highest, nil
 }
@@ -121,7 +136,7 @@ func (t *tail) Write(p []byte) (int, error) {
 // last gives the last line, for a message; "" if there is none.
 func (t *tail) last() string {
 	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
-	if text := strings.TrimSpace(lines[len(lines)-1]); text != "" {
+	if text := oneLine(lines[len(lines)-1]); text != "" {
 		return ": " + text
 	}
 	return ""

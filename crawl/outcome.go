@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 
 	"crawl/crawl/feed"
 	"crawl/crawl/fetch"
@@ -251,6 +252,17 @@ func itemsOf(items []feed.Item) []store.Item {
 		}
 	}
 	return out
+}
+
+// oneLine makes text fit for one line of a message: blanks and line ends are single spaces, control and format characters are dropped.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsSpace(r) && unicode.In(r, unicode.Cc, unicode.Cf) {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
 }
 
 func clip(s string, limit int) string {
