@@ -58,6 +58,8 @@ func (w *world) sound() {
 	same(w.t, "foreign keys", nil, w.query("PRAGMA foreign_key_check"))
 	same(w.t, "leases left", nil, w.query("SELECT id, lease_owner, lease_until FROM feeds WHERE lease_owner IS NOT NULL OR lease_until IS NOT NULL"))
 	same(w.t, "runs without outcome", nil, w.query("SELECT id, kind, hour FROM runs WHERE outcome IS NULL"))
+	same(w.t, "runs that are done and have a reason, or are not and have none", nil,
+		w.query("SELECT id, kind, outcome, reason FROM runs WHERE (outcome = 'done') <> (reason IS NULL)"))
 }
 
 // unblamed checks that feeds whose host serves have no failure.

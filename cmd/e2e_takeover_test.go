@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func hanging(t *testing.T, settings ...string) (*world, *process) {
 func TestThisHoursRunTakesOverFromTheLast(t *testing.T) {
 	t.Parallel()
 	w, old := hanging(t)
-	w.run(runAt(1), "run").want(0)
+	w.run(runAt(1), "run").want(0).wantTakeover(old, "its hour is over")
 	old.wait().want(5)
 	eachOnce(t, w.site.cut(), w.site.feeds)
 	w.converged(halfAt(1))
@@ -54,10 +55,39 @@ func TestTakeoverKillsARunThatIsDeaf(t *testing.T) {
 	t.Parallel()
 	w, old := hanging(t, "CRAWL_TAKEOVER_WAIT=1s")
 	old.signal(syscall.SIGSTOP)
-	w.run(runAt(1), "run").want(0)
+	w.run(runAt(1), "run").want(0).wantTakeover(old, "its hour is over")
 	old.wait().wantKilled()
+	w.wantCrashed("a run took over: its hour is over")
 	eachOnce(t, w.site.cut(), w.site.feeds)
 	w.converged(halfAt(1))
+}
+
+// wantTakeover wants one line that says which process was ended, and why: it was done in silence.
+func (e ending) wantTakeover(from *process, why string) {
+	e.t.Helper()
+	if !oneLine(e.stderr, fmt.Sprintf("level=WARN msg=\"a process was ended, and its work is taken over\" kind=run run=1 pid=%d ", from.child.Process.Pid)) ||
+		!strings.Contains(e.stderr, why) {
+		e.t.Fatalf("want one line about the takeover from process %d of %s", from.child.Process.Pid, e)
+	}
+}
+
+// wantCrashed wants the first run to have crashed for this reason.
+func (w *world) wantCrashed(why string) {
+	w.t.Helper()
+	if got := w.query("SELECT outcome, reason FROM runs WHERE id = 1")[0]; !strings.HasPrefix(got, "crashed | "+why) {
+		w.t.Fatalf("the first run is %s, and not crashed: %s", got, why)
+	}
+}
+
+// Of one that died by itself nothing is said, and the database has the reason.
+func TestARunThatDiedHasAReason(t *testing.T) {
+	t.Parallel()
+	w, old := hanging(t)
+	old.signal(syscall.SIGKILL)
+	old.wait().wantKilled()
+	w.silent(halfAt(0), "half-check")
+	w.wantCrashed("the process died")
+	w.converged(halfAt(0).Add(time.Minute))
 }
 
 // A half-check leaves a run that makes progress alone, and takes over from one that made none for ten minutes; what it had is kept.
@@ -67,8 +97,9 @@ func TestHalfCheckTakesOverFromAStalledRun(t *testing.T) {
 	w.awaitItems(6, old)
 	w.nothingToDo(runAt(0).Add(5*time.Minute), "half-check")
 	old.signal(syscall.SIGSTOP)
-	w.run(runAt(0).Add(12*time.Minute), "half-check").want(0)
+	w.run(runAt(0).Add(12*time.Minute), "half-check").want(0).wantTakeover(old, "no progress for 1")
 	old.wait().wantKilled()
+	w.wantCrashed("a half-check took over: no progress for 1")
 	eachOnce(t, w.site.cut(), w.site.feeds[2:])
 	w.converged(halfAt(0))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"crawl/state"
 	"crawl/store"
@@ -66,11 +67,17 @@ func (s *session) recover(ctx context.Context) (found, error) {
 	return f, s.closeDead(ctx)
 }
 
+// closeDead is for the holder of the lock: whatever of this directory has not ended otherwise is dead.
 func (s *session) closeDead(ctx context.Context) error {
 	if err := s.store.ClearLeases(ctx, s.dir.ID); err != nil {
 		return err
 	}
-	return s.store.CrashRuns(ctx, s.dir.ID, s.cfg.Now())
+	if t := s.ended; t != nil {
+		if err := s.store.CrashRuns(ctx, s.dir.ID, t.since, "a "+s.kind+" took over: "+t.why, s.cfg.Now()); err != nil {
+			return err
+		}
+	}
+	return s.store.CrashRuns(ctx, s.dir.ID, time.Time{}, "the process died, or could not record its end: nobody held the lock any more", s.cfg.Now())
 }
 
 // replay merges what a snapshot file holds. A file that is damaged further on is set aside after its good lines are merged; the

@@ -21,6 +21,9 @@ var (
 	errLeases   = errors.New("the process was stopped for longer than its leases last")
 )
 
+// outcomeError is the outcome of a run that an error ended.
+const outcomeError = "error"
+
 // Run is the hourly run. The error is for what is not an outcome: disk, database, wrong use.
 func Run(ctx context.Context, cfg Config, o RunOptions) (Summary, error) {
 	s, err := begin(ctx, cfg, kindRun)
@@ -142,21 +145,18 @@ func (s *session) record(ctx context.Context, work func(context.Context) error) 
 
 // close gives the run its outcome. What is an outcome is no error.
 func (s *session) close(ctx context.Context, err error) error {
-	err = s.judgeEnd(err)
-	outcome := s.sum.Outcome
-	if err != nil {
-		outcome = "error"
+	if err = s.judgeEnd(err); err == nil {
+		if err = s.keepSeq(ctx); err != nil {
+			err = s.judgeEnd(err)
+		}
 	}
 	run := store.Run{
 		ID: s.run, Host: s.dir.ID, Kind: s.kind, Hour: s.hour, StartedAt: s.start, FinishedAt: s.cfg.Now(),
-		Outcome: outcome, Reason: s.sum.Reason, Counts: s.counts(),
+		Outcome: s.sum.Outcome, Reason: s.sum.Reason, Counts: s.counts(),
 	}
 	err = errors.Join(err, s.store.FinishRun(ctx, run))
 	s.cfg.point("run-finished")
 	if err != nil {
-		return err
-	}
-	if err := s.keepSeq(ctx); err != nil {
 		return err
 	}
 	if err := s.tellTrouble(ctx); err != nil {
@@ -192,7 +192,7 @@ func (s *session) tellTrouble(ctx context.Context) error {
 	return nil
 }
 
-// judgeEnd tells the outcomes from the errors, and puts the outcome into the summary.
+// judgeEnd tells the outcomes from the errors, and puts the outcome and its reason into the summary.
 func (s *session) judgeEnd(err error) (rest error) {
 	sum := &s.sum
 	sum.Outcome, sum.Reason, sum.Resumable = Unfinished, "", false
@@ -212,6 +212,7 @@ func (s *session) judgeEnd(err error) (rest error) {
 	case errors.Is(err, context.Canceled), errors.Is(err, errSignal):
 		sum.Outcome, sum.Reason = Killed, "stopped by a signal"
 	default:
+		sum.Outcome, sum.Reason = outcomeError, clip(oneLine(err.Error()), maxError)
 		return err
 	}
 	return nil

@@ -2,7 +2,10 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +52,31 @@ func TestWhoGoesOn(t *testing.T) {
 					t.Errorf("%s of some feeds %v, %v: resumable %v, %q", kind, some, why, s.sum.Resumable, s.sum.Reason)
 				}
 			}
+		}
+	}
+}
+
+// A run that an error ended has it as its reason, on one short line, whether its work failed or what follows. The reason was missing.
+func TestAnErrorIsTheReason(t *testing.T) {
+	long := errors.Join(errors.New("merge:\x1b[2J no\tspace"), errors.New(strings.Repeat("ü", maxError)))
+	for want, work := range map[string]func(*session) error{
+		"merge:[2J no space üü": func(*session) error { return long },
+		"read memory ": func(s *session) error {
+			memory := filepath.Join(s.dir.Path, "memory.json")
+			return errors.Join(os.Remove(memory), os.Mkdir(memory, 0o700))
+		},
+	} {
+		s := testSession(t)
+		err := s.record(t.Context(), func(context.Context) error { return work(s) })
+		if err == nil {
+			t.Fatalf("%s: no error", want)
+		}
+		runs, err := s.store.RunsOf(t.Context(), s.dir.ID, s.hour)
+		if err != nil || len(runs) != 1 || runs[0].Outcome != "error" || runs[0].FinishedAt.IsZero() {
+			t.Fatalf("%+v, %v", runs, err)
+		}
+		if r := runs[0].Reason; !strings.HasPrefix(r, want) || len(r) > maxError || s.sum.Reason != r || s.sum.Outcome != runs[0].Outcome {
+			t.Errorf("reason %q, want %q…; summary %q %q", r, want, s.sum.Outcome, s.sum.Reason)
 		}
 	}
 }

@@ -24,6 +24,7 @@ type session struct {
 
 	dir    *state.Dir
 	lock   *state.Lock
+	ended  *takeover // the process that held the lock before; nil if it was free
 	store  *store.Store
 	client *fetch.Client
 	epoch  int64

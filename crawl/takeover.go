@@ -20,6 +20,12 @@ const (
 // lockWait is how long the lock may stay held after its holder is gone.
 const lockWait = 10 * time.Second
 
+// takeover is what a session knows of the process that it ended.
+type takeover struct {
+	since time.Time // when that began
+	why   string
+}
+
 // acquire takes the run lock, from a holder that has been overtaken or that stalls if need be. A nil lock without error means
 // that another process rightly works: it is returned.
 func (s *session) acquire(ctx context.Context) (*state.Lock, *state.Holder, error) {
@@ -31,9 +37,13 @@ func (s *session) acquire(ctx context.Context) (*state.Lock, *state.Holder, erro
 	if why == "" {
 		return nil, holder, nil
 	}
-	s.cfg.Log.Info("take over", slog.String("why", why), slog.Int("pid", holder.PID), slog.Time("since", holder.Since))
-	err = holder.Terminate(ctx, s.cfg.Settings.TakeoverWait)
-	if err != nil && !errors.Is(err, state.ErrStranger) {
+	s.cfg.Log.Info("take over", slog.String("why", why), slog.Int("pid", holder.PID))
+	switch err = holder.Terminate(ctx, s.cfg.Settings.TakeoverWait); {
+	case err == nil:
+		s.ended = &takeover{since: holder.Since, why: why}
+		s.cfg.Log.Warn("a process was ended, and its work is taken over", slog.String("kind", holder.Kind), slog.Int64("run", holder.Run),
+			slog.Int("pid", holder.PID), slog.Time("since", holder.Since), slog.String("why", why))
+	case !errors.Is(err, state.ErrStranger): // one that is gone died by itself
 		return nil, nil, fmt.Errorf("end the process %d, which holds the lock of %s: %w", holder.PID, s.dir.Path, err)
 	}
 	lock, holder, err = s.waitForLock(ctx, lockWait, func(*state.Holder) bool { return true })

@@ -17,7 +17,7 @@ type Run struct {
 	StartedAt  time.Time
 	FinishedAt time.Time
 	Outcome    string // done, unfinished, outage, killed, crashed, error
-	Reason     string // why the outcome is not done; "" if it is
+	Reason     string // why the outcome is not done, on one line; "" if it is
 	Counts     Counts
 }
 
@@ -106,17 +106,18 @@ func (s *Store) FinishRun(ctx context.Context, r Run) error {
 	return nil
 }
 
-// CrashRuns gives every run of host without outcome the outcome "crashed". If there is none, it is a transaction that reads; else one
-// that writes follows.
-func (s *Store) CrashRuns(ctx context.Context, host string, now time.Time) error {
+// CrashRuns gives every run of host without outcome that started at since or later (zero: ever) the outcome "crashed" with this reason.
+// If there is none, it is a transaction that reads; else one that writes follows.
+func (s *Store) CrashRuns(ctx context.Context, host string, since time.Time, reason string, now time.Time) error {
+	const which = " WHERE host = ? AND outcome IS NULL AND started_at >= coalesce(?, '')"
 	var open int64
 	err := s.view(ctx, func(t *tx) (err error) {
-		open, err = t.one("SELECT count(*) FROM runs WHERE host = ? AND outcome IS NULL", host)
+		open, err = t.one("SELECT count(*) FROM runs"+which, host, stamp(since))
 		return err
 	})
 	if err == nil && open > 0 {
 		err = s.update(ctx, func(t *tx) error {
-			return t.run("UPDATE runs SET outcome = 'crashed', finished_at = ? WHERE host = ? AND outcome IS NULL", stamp(now), host)
+			return t.run("UPDATE runs SET outcome = 'crashed', reason = ?, finished_at = ?"+which, text(reason), stamp(now), host, stamp(since))
 		})
 	}
 	if err != nil {

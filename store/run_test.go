@@ -38,13 +38,20 @@ func TestRuns(t *testing.T) {
 	if err != nil || len(runs) != 1 || runs[0] != a {
 		t.Errorf("%+v %v", runs, err)
 	}
-	if err := s.CrashRuns(ctx, "a", t0.Add(2*time.Hour)); err != nil {
+	start("a", t0.Add(2*time.Hour))
+	for since, why := range map[time.Time]string{t0.Add(2 * time.Hour): "it was ended", t0.Add(3 * time.Hour): "none"} {
+		if err := s.CrashRuns(ctx, "a", since, why, t0.Add(3*time.Hour)); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.CrashRuns(ctx, "a", time.Time{}, "it died", t0.Add(4*time.Hour)); err != nil {
 		t.Error(err)
 	}
-	want(t, "outcomes", dump(t, s, "SELECT outcome, finished_at FROM runs"), `
-done|2026-11-30T10:31:00Z
-<nil>|<nil>
-crashed|2026-11-30T12:30:00Z`)
+	want(t, "outcomes", dump(t, s, "SELECT outcome, reason, finished_at FROM runs"), `
+done|<nil>|2026-11-30T10:31:00Z
+<nil>|<nil>|<nil>
+crashed|it died|2026-11-30T14:30:00Z
+crashed|it was ended|2026-11-30T13:30:00Z`)
 }
 
 func TestSteps(t *testing.T) {
