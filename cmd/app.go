@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -95,10 +94,10 @@ func (a *app) crawlConfig() crawl.Config {
 	}
 }
 
-// open opens directory and database for a command that works beside a run. It makes neither: errNothingYet is an error's cause where
+// open opens directory and database for a command that works beside a run. It makes neither: the error is a *crawl.MissingError where
 // there is no database.
 func (a *app) open(ctx context.Context, use func(d *state.Dir, s *store.Store) error) error {
-	if err := a.mustExist(); err != nil {
+	if err := crawl.CheckPresent(a.crawlConfig()); err != nil {
 		return err
 	}
 	return a.openOrCreate(ctx, use)
@@ -112,24 +111,6 @@ func (a *app) openOrCreate(ctx context.Context, use func(d *state.Dir, s *store.
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	return use(d, s)
-}
-
-// mustExist is errNothingYet where there is no database.
-func (a *app) mustExist() error {
-	if _, err := os.Lstat(a.database()); errors.Is(err, fs.ErrNotExist) {
-		return &hintedError{fmt.Errorf("%w at %s", errNothingYet, a.database()), "crawl import or crawl add makes one; --dir or CRAWL_DIR names another place"}
-	}
-	return nil
-}
-
-var errNothingYet = errors.New("there is no database")
-
-// database is the path of the database in force.
-func (a *app) database() string {
-	if a.db != "" {
-		return a.db
-	}
-	return filepath.Join(a.dir, "crawl.db")
 }
 
 // client checks URLs as the fetches of a run will.

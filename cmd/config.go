@@ -36,7 +36,7 @@ func runConfig(a *app) error {
 		value := strings.Join(o.texts, ",")
 		switch s.name {
 		case "db":
-			value = a.database()
+			value = a.crawlConfig().Database()
 		case "user-agent":
 			value = a.fetch.UserAgent
 		}

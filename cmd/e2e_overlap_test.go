@@ -39,11 +39,18 @@ func TestOfEightRunsOneWorks(t *testing.T) {
 	w.converged(halfAt(0))
 }
 
-// The same where there is no database yet: nobody is told of locks, only that there is no feed.
-func TestEightRunsOnAnEmptyDirectoryKnowNoLocks(t *testing.T) {
+// Of eight that make the database at once nobody is told of locks, nor is any of eight runs on it: only that there is no feed.
+func TestEightAtOnceOnAnEmptyDirectoryKnowNoLocks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newSite(t))
 	var processes []*process
+	for range 8 {
+		processes = append(processes, w.start(runAt(0), "category", "set", "News", "--ranked"))
+	}
+	for _, p := range processes {
+		p.wait().want(0).wantSilence()
+	}
+	processes = nil
 	for range 8 {
 		processes = append(processes, w.start(runAt(0), "run"))
 	}

@@ -115,6 +115,7 @@ func hint(err error) string {
 	var hinted *hintedError
 	var held *state.HeldError
 	var fetched *fetch.Error
+	var missing *crawl.MissingError
 	switch {
 	case errors.As(err, &hinted):
 		return hinted.hint
@@ -124,12 +125,16 @@ func hint(err error) string {
 		return misuse.Hint
 	case errors.As(err, &held):
 		return "try again when that has ended, or end it with crawl kill"
+	case errors.As(err, &missing) && missing.Gone:
+		return "put it back, or begin anew with another directory, by --dir or CRAWL_DIR"
+	case errors.As(err, &missing):
+		return "crawl import or crawl add makes one; --dir or CRAWL_DIR names another place"
 	case errors.Is(err, store.ErrNotOurs):
 		return "nothing was touched; name another file by --db or another directory by --dir"
 	case errors.Is(err, store.ErrNewer):
 		return "nothing was touched; use the version of crawl that made it, or a later one"
 	case errors.Is(err, store.ErrDamaged):
-		return "move the database, its -wal and its -shm away together; then put a backup in its place, or begin anew"
+		return "move the database, its -wal and its -shm away together; then put a backup in its place, or begin anew with another directory, by --dir or CRAWL_DIR"
 	case errors.Is(err, store.ErrBusy):
 		return "nothing is lost; find the program that holds the database open for writing, and try again"
 	case errors.Is(err, store.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

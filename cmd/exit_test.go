@@ -31,6 +31,8 @@ func TestExitCodes(t *testing.T) {
 		{"not writable", wrapped(&fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES}), 1, true},
 		{"denied by a firewall", &fetch.Error{Err: syscall.EPERM}, 1, false},
 		{"read-only", wrapped(syscall.EROFS), 1, true},
+		{"no database", wrapped(&crawl.MissingError{}), 1, true},
+		{"database gone", wrapped(&crawl.MissingError{Gone: true}), 1, true},
 		{"database busy", wrapped(store.ErrBusy), 1, true},
 		{"already there", wrapped(store.ErrExists), 1, false},
 		{"usage", usagef("no"), 2, false},

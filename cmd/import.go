@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"crawl/crawl"
 	"crawl/crawl/fetch"
 	"crawl/state"
 	"crawl/store"
@@ -87,7 +88,7 @@ func runImport(ctx context.Context, a *app, path string, o importOptions) error 
 		}
 		return err
 	})
-	if o.dryRun && errors.Is(err, errNothingYet) {
+	if o.dryRun && crawl.NothingYet(err) {
 		done.Added, err = len(feeds), nil
 	}
 	switch {

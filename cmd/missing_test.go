@@ -34,7 +34,7 @@ func TestAMissingDirectoryStaysMissing(t *testing.T) {
 		code int
 		says string
 	}{
-		"run": {"--dry-run", 1, nothing}, "half-check": {"-", 0, ""}, "kill": {"", 0, ""}, "status": {"", 0, ""},
+		"run": {"", 1, nothing}, "half-check": {"", 1, nothing}, "kill": {"", 0, ""}, "status": {"", 0, ""},
 		"add": {"-", 0, ""}, "list": {"", 1, nothing}, "resume": {"--all", 1, nothing}, "stop": {"5", 1, nothing},
 		"remove": {"5 --yes", 1, nothing}, "set": {"5 --title T", 1, nothing},
 		"category": {"", 1, nothing}, "category list": {"", 1, nothing}, "category set": {"-", 0, ""},
@@ -51,16 +51,21 @@ func TestAMissingDirectoryStaysMissing(t *testing.T) {
 			continue
 		}
 		dir := filepath.Join(t.TempDir(), "typo")
-		for _, where := range [][]string{{"--dir", dir}, {"--dir", t.TempDir(), "--db", filepath.Join(dir, "crawl.db")}} {
+		mountPoint := t.TempDir()
+		for _, where := range [][]string{{"--dir", dir}, {"--dir", mountPoint, "--db", filepath.Join(dir, "crawl.db")}, {"--dir", mountPoint}} {
 			r := command(t, nil, append(append(strings.Fields(name), where...), strings.Fields(test.args)...)...).run(t)
 			if _, err := os.Stat(dir); r.code != test.code || !strings.Contains(r.stderr, test.says) || err == nil {
 				t.Errorf("crawl %s %s: code %d, %q; the directory: %v", name, strings.Join(where, " "), r.code, r.stderr, err)
 			}
 		}
+		if left, err := os.ReadDir(mountPoint); test.says == nothing && len(left) > 0 || err != nil {
+			t.Errorf("crawl %s made %v, %v", name, left, err)
+		}
 	}
 }
 
-// Where a database was and is gone, because its disk is not there, no command puts an empty one in its place.
+// Where a database was and is gone, because its disk is not there, no command puts an empty one in its place, and each says the same. What
+// they advise works.
 func TestALostDatabaseIsNotMadeAnew(t *testing.T) {
 	t.Parallel()
 	c := newCrawler(t)
@@ -80,15 +85,60 @@ func TestALostDatabaseIsNotMadeAnew(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"run"}, {"half-check"}, {"add", c.url + "/blog.atom"}, {"import", opml}, {"category", "set", "A", "--ranked"},
-		{"import", "--dry-run", opml}, {"stop", "1"}, {"list"}, {"run", "--dry-run"},
+		{"import", "--dry-run", opml}, {"stop", "1"}, {"list"}, {"run", "--dry-run"}, {"status"}, {"status", "--check"}, {"status", "--json"},
+		{"items"}, {"export"}, {"category"}, {"resume", "--all"}, {"remove", "1", "--yes"}, {"set", "1", "--title", "T"},
 	} {
 		r := command(t, c.env, args...).run(t)
 		if left, err := os.ReadDir(disk); len(left) > 0 || err != nil {
 			t.Fatalf("crawl %s made %v, %v", strings.Join(args, " "), left, err)
 		}
-		dry := args[len(args)-1] == opml && args[1] == "--dry-run"
-		if !dry && (r.code != 1 || !strings.Contains(r.stderr, disk)) {
+		if r.code != 1 || !strings.Contains(r.stderr, disk+"/crawl.db is gone, though ") || !strings.Contains(r.stderr, "\nhint: put it back, or begin anew") {
 			t.Errorf("crawl %s: code %d, %q", strings.Join(args, " "), r.code, r.stderr)
 		}
+	}
+	c.ok("import", opml, "--dir", filepath.Join(t.TempDir(), "other"))
+	if err := os.RemoveAll(disk); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(disk+".away", disk); err != nil {
+		t.Fatal(err)
+	}
+	c.ok("run")
+	if list := c.ok("list"); !strings.Contains(list, "/news.rss") {
+		t.Errorf("the list is %q", list)
+	}
+}
+
+// What is advised where the database is damaged works.
+func TestWhatIsAdvisedOfADamagedDatabase(t *testing.T) {
+	t.Parallel()
+	c, dir := newCrawler(t), t.TempDir()
+	c.env = append(c.env, "CRAWL_DIR="+dir)
+	c.ok("add", "--no-fetch", c.url+"/news.rss")
+	c.ok("run")
+	path := filepath.Join(dir, "crawl.db")
+	backup, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	advice := "\nhint: move the database, its -wal and its -shm away together; then put a backup in its place, or begin anew with another directory"
+	if r := command(t, c.env, "run").run(t); r.code != 7 || !strings.Contains(r.stderr, advice) {
+		t.Fatalf("code %d, %q", r.code, r.stderr)
+	}
+	for _, ending := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + ending); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	c.ok("add", "--no-fetch", c.url+"/news.rss", "--dir", filepath.Join(t.TempDir(), "other"))
+	if err := os.WriteFile(path, backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.ok("run")
+	if list := c.ok("list"); !strings.Contains(list, "/news.rss") {
+		t.Errorf("the list is %q", list)
 	}
 }

@@ -198,7 +198,7 @@ type planned struct {
 }
 
 func dryRun(ctx context.Context, a *app, o crawl.RunOptions) error {
-	if err := a.mustExist(); err != nil {
+	if err := crawl.CheckPresent(a.crawlConfig()); err != nil {
 		return err
 	}
 	plan, err := crawl.Plan(ctx, a.crawlConfig(), o)

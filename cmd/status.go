@@ -93,7 +93,7 @@ func runStatus(ctx context.Context, a *app, o statusOptions) error {
 		s, err = a.status(ctx, d, db)
 		return err
 	})
-	if errors.Is(err, errNothingYet) && !o.check {
+	if crawl.NothingYet(err) && !o.check {
 		return a.nothingYet(err)
 	}
 	if err != nil {

@@ -20,13 +20,16 @@ const migrationWait = 30 * time.Second
 // OpenStore opens directory and database for the commands that work beside a run. Where the database has to be created or
 // migrated, that is done under the run lock. None is created in place of one that the directory has worked with.
 func OpenStore(ctx context.Context, cfg Config) (*state.Dir, *store.Store, error) {
+	if err := CheckPresent(cfg); err != nil && !NothingYet(err) {
+		return nil, nil, err
+	}
 	dir, err := openDir(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := openDatabase(ctx, cfg, dir, store.Options{})
+	s, err := openDatabase(ctx, cfg, store.Options{})
 	if errors.Is(err, store.ErrOutdated) {
-		s, err = makeReady(ctx, cfg, dir)
+		s, err = migrate(ctx, cfg, dir)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -34,25 +37,38 @@ func OpenStore(ctx context.Context, cfg Config) (*state.Dir, *store.Store, error
 	return dir, s, nil
 }
 
-// makeReady creates or migrates the database.
-func makeReady(ctx context.Context, cfg Config, dir *state.Dir) (*store.Store, error) {
-	seen, err := dir.HighestSeq()
-	if err == nil {
-		err = checkPresent(cfg, dir, seen)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return migrate(ctx, cfg, dir)
+// MissingError is that there is no database. One that is gone may be on a disk that is not there just now: nobody makes a new one in
+// its place.
+type MissingError struct {
+	Path string // of the database
+	Dir  string // the data directory
+	Gone bool   // a run has worked in the directory
 }
 
-// checkPresent refuses to make a new database where there was one: it may be on a disk that is not there just now.
-func checkPresent(cfg Config, dir *state.Dir, seen int64) error {
-	path := databasePath(cfg, dir)
-	if _, err := os.Stat(path); seen == 0 || !errors.Is(err, fs.ErrNotExist) {
-		return nil
+// Error implements error.
+func (e *MissingError) Error() string {
+	if e.Gone {
+		return fmt.Sprintf("the database %s is gone, though the directory %s has worked with one", e.Path, e.Dir)
 	}
-	return fmt.Errorf("the database %s is gone, though the directory %s has worked with one: put it back, or begin anew with another directory", path, dir.Path)
+	return "there is no database at " + e.Path
+}
+
+// NothingYet tells whether err is that there is no database, and that none is gone.
+func NothingYet(err error) bool {
+	var missing *MissingError
+	return errors.As(err, &missing) && !missing.Gone
+}
+
+// CheckPresent gives a *MissingError where there is no database. It makes nothing, the directory neither.
+func CheckPresent(cfg Config) error {
+	if _, err := os.Lstat(cfg.Database()); !errors.Is(err, fs.ErrNotExist) {
+		return nil // what is wrong with a link or a file, the store says
+	}
+	minute, err := (&state.Dir{Path: cfg.Dir}).StartMinute() // which a run keeps
+	if err != nil {
+		return err
+	}
+	return &MissingError{Path: cfg.Database(), Dir: cfg.Dir, Gone: minute >= 0}
 }
 
 func openDir(cfg Config) (*state.Dir, error) {
@@ -70,14 +86,14 @@ func migrate(ctx context.Context, cfg Config, dir *state.Dir) (*store.Store, err
 	for {
 		lock, err := dir.Lock(state.Holder{Kind: kindMigration, Hour: cfg.hour(), Since: cfg.Now(), Phase: kindMigration, Progress: cfg.Now()})
 		if err == nil {
-			s, err := openDatabase(ctx, cfg, dir, store.Options{Migrate: true})
+			s, err := openDatabase(ctx, cfg, store.Options{Migrate: true})
 			return s, errors.Join(err, lock.Unlock())
 		}
 		var held *state.HeldError
 		if !errors.As(err, &held) {
 			return nil, err
 		}
-		s, err := openDatabase(ctx, cfg, dir, store.Options{})
+		s, err := openDatabase(ctx, cfg, store.Options{})
 		if !errors.Is(err, store.ErrOutdated) {
 			return s, err
 		}
@@ -93,21 +109,22 @@ func migrate(ctx context.Context, cfg Config, dir *state.Dir) (*store.Store, err
 }
 
 // openDatabase opens the database with options that all of this package's work has in common, beside those given.
-func openDatabase(ctx context.Context, cfg Config, dir *state.Dir, o store.Options) (*store.Store, error) {
+func openDatabase(ctx context.Context, cfg Config, o store.Options) (*store.Store, error) {
 	stop := o.Stop
 	o.Stop = func() bool { return ctx.Err() != nil || stop != nil && stop() }
 	o.MovedAside = func(from, to string) {
 		cfg.Log.Warn("a former database left a file behind; it was moved away", slog.String("file", from), slog.String("moved_to", to))
 	}
 	o.Key, o.MaxFailures, o.Point = feed.Key, cfg.Settings.MaxFailures, cfg.Point
-	return store.Open(ctx, databasePath(cfg, dir), o)
+	return store.Open(ctx, cfg.Database(), o)
 }
 
-func databasePath(cfg Config, dir *state.Dir) string {
+// Database is the path of the database in force.
+func (cfg Config) Database() string {
 	if cfg.DB != "" {
 		return cfg.DB
 	}
-	return dir.Database()
+	return (&state.Dir{Path: cfg.Dir}).Database()
 }
 
 func (cfg Config) hour() time.Time { return state.Hour(cfg.Now(), cfg.Settings.StartMinute) }

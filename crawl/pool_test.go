@@ -44,7 +44,15 @@ func TestNobodyIsForgottenAfterAFailedClaim(t *testing.T) {
 // testSession is one in a directory of its own, with the lock and the database.
 func testSession(t *testing.T) *session {
 	t.Helper()
-	s, err := begin(t.Context(), Config{Dir: t.TempDir(), Settings: testSettings, Now: time.Now, Log: slog.New(slog.DiscardHandler)}, kindRun)
+	cfg := Config{Dir: t.TempDir(), Settings: testSettings, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	_, db, err := OpenStore(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := begin(t.Context(), cfg, kindRun)
 	if err != nil {
 		t.Fatal(err)
 	}

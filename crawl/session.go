@@ -43,7 +43,10 @@ type session struct {
 func begin(ctx context.Context, cfg Config, kind string) (*session, error) {
 	s := &session{cfg: cfg, kind: kind, start: cfg.Now(), hour: cfg.hour()}
 	s.sum = Summary{Kind: kind, Hour: s.hour, Outcome: Nothing}
-	var err error
+	err := CheckPresent(cfg)
+	if err != nil {
+		return nil, err
+	}
 	if s.dir, err = openDir(cfg); err != nil {
 		return nil, err
 	}
@@ -95,20 +98,20 @@ func (s *session) open(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.keepStartMinute(); err != nil {
-		return err
-	}
 	seen, err := s.dir.HighestSeq()
 	if err != nil {
 		return err
 	}
-	if err := checkPresent(s.cfg, s.dir, seen); err != nil {
+	if err := CheckPresent(s.cfg); err != nil { // it may have gone while this waited for the lock
 		return err
 	}
 	if err := s.noteAs(kindMigration); err != nil { // which is never taken over
 		return err
 	}
-	if s.store, err = openDatabase(ctx, s.cfg, s.dir, store.Options{Migrate: true, Stop: s.dir.Killed}); err != nil {
+	if s.store, err = openDatabase(ctx, s.cfg, store.Options{Migrate: true, Stop: s.dir.Killed}); err != nil {
+		return err
+	}
+	if err := s.keepStartMinute(); err != nil { // which also says that this directory has worked with a database
 		return err
 	}
 	if err := s.noteAs(s.kind); err != nil {
