@@ -58,7 +58,7 @@ func (p program) withSettings(load loader, run func(ctx context.Context, a *app,
 	return func(c *cobra.Command, args []string) error {
 		s, origins, err := load(c.Flags(), p.env)
 		if err != nil {
-			return err
+			return wrongUsage(err, settingsHint)
 		}
 		c.Annotations = map[string]string{begun: "yes"}
 		a := &app{program: p, settings: s, origins: origins, logTo: &switchedWriter{w: p.stderr}}

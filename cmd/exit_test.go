@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
+	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -93,5 +96,38 @@ func TestComplain(t *testing.T) {
 	program{stderr: &errs}.complain(&hintedError{errors.New("read \x1b[2J\u202e\n"), "do\u200b this"})
 	if want := "crawl: read [2J\nhint: do this\n"; errs.String() != want {
 		t.Errorf("says %q, want %q", errs.String(), want)
+	}
+}
+
+// Errors that were joined are told apart on their one line, also under what was being done and in the log.
+func TestJoinedErrorsAreToldApart(t *testing.T) {
+	var errs, logged bytes.Buffer
+	err := fmt.Errorf("merge: %w", errors.Join(errors.New("the disk is full"), errors.New("record the end: the disk is full")))
+	program{stderr: &errs}.complain(err)
+	const want = "merge: the disk is full; record the end: the disk is full"
+	if errs.String() != "crawl: "+want+"\n" {
+		t.Errorf("says %q", errs.String())
+	}
+	slog.New(logHandler(&logged, slog.LevelWarn, "text")).Warn("no", "error", err)
+	slog.New(logHandler(&logged, slog.LevelWarn, "json")).Warn("no", "error", err)
+	if strings.Count(logged.String(), `"`+want+`"`) != 2 {
+		t.Errorf("logs %s", logged.String())
+	}
+}
+
+// The help and the README list the same exit codes.
+func TestExitCodesInHelpAndREADME(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^\| ([0-9]) \| (.*) \|$`).FindAllStringSubmatch(string(readme), -1)
+	for _, row := range rows {
+		if line := fmt.Sprintf("\n  %s  %s", row[1], strings.ReplaceAll(row[2], "`", "")); !strings.Contains(longHelp+"\n", line+"\n") {
+			t.Errorf("the help lacks %q", line)
+		}
+	}
+	if len(rows) != exitDatabase+1 {
+		t.Errorf("the README lists %d codes", len(rows))
 	}
 }

@@ -8,14 +8,22 @@ import (
 
 // newLog builds the log on standard error. What std log is given (net/http writes servers' bytes there) becomes its info records.
 func newLog(w io.Writer, level slog.Level, format string) *slog.Logger {
-	o := &slog.HandlerOptions{Level: level}
-	var handler slog.Handler = slog.NewTextHandler(w, o) // quotes what is not printable
-	if format == "json" {
-		handler = slog.NewJSONHandler(jsonWriter{w}, o)
-	}
-	log := slog.New(handler)
+	log := slog.New(logHandler(w, level, format))
 	slog.SetDefault(log)
 	return log
+}
+
+func logHandler(w io.Writer, level slog.Level, format string) slog.Handler {
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if err, isError := a.Value.Any().(error); isError {
+			a.Value = slog.StringValue(onOneLine(err))
+		}
+		return a
+	}}
+	if format == "json" {
+		return slog.NewJSONHandler(jsonWriter{w}, o)
+	}
+	return slog.NewTextHandler(w, o) // quotes what is not printable
 }
 
 // logLevel is the level in force: an explicit --log-level, else what -q or -v say, else the setting.

@@ -52,7 +52,7 @@ func (p program) main() int {
 	case err == nil:
 		err = out.error()
 	case command.Annotations[begun] == "":
-		err = wrongUsage(command, err)
+		err = wrongUsage(err, command.CommandPath()+" --help lists what there is")
 	}
 	p.complain(err)
 	return exitCode(err)
@@ -114,7 +114,7 @@ Exit codes:
   3  unfinished: deadline reached; the half-check goes on
   4  outage: our network looked down; nothing was counted against the feeds
   5  stopped by crawl kill or a signal
-  6  another process works on this hour (only with --fail-if-running; otherwise that is 0)
+  6  another process works on this hour (only with --fail-if-running; otherwise that is 0); crawl kill: it still runs
   7  the database is not ours, newer than this program, or damaged; nothing was touched`
 
 func newRoot(p program) *cobra.Command {
@@ -153,10 +153,11 @@ func newRoot(p program) *cobra.Command {
 	return c
 }
 
-// wrongUsage is an error that came before a command began: cobra's about flags, arguments and command names.
-func wrongUsage(c *cobra.Command, err error) error {
+// wrongUsage is an error that came before a command began, with a hint if it has none of its own: cobra's about flags, arguments and
+// command names, and those about settings.
+func wrongUsage(err error, hint string) error {
 	if usage, already := err.(*usageError); already {
 		return usage
 	}
-	return &usageError{err, c.CommandPath() + " --help lists what there is"}
+	return &usageError{err, hint}
 }

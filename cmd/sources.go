@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -152,6 +153,9 @@ func flagSource(flags *pflag.FlagSet) source {
 	return values
 }
 
+// settingsHint is what helps with a setting that is wrong.
+const settingsHint = "crawl run --help lists the settings"
+
 // fileSource reads the TOML file at path, "" for none.
 func fileSource(path string) (source, error) {
 	if path == "" {
@@ -172,7 +176,7 @@ func fileSource(path string) (source, error) {
 			return nil, &usageError{fmt.Errorf("%s: %s cannot be set in the file", path, key), "use --" + key + " or the variable " + variable(key)}
 		}
 		if !slices.Contains(known, key) {
-			return nil, &usageError{fmt.Errorf("%s: unknown key %q", path, key), didYouMean(key, known)}
+			return nil, &usageError{fmt.Errorf("%s: unknown key %q", path, key), cmp.Or(didYouMean(key, known), settingsHint)}
 		}
 		texts, err := asTexts(file[name])
 		if err != nil {
