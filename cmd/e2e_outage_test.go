@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,6 +46,15 @@ func (w *world) wantOutage(e ending) {
 	}
 }
 
+// wantToldOf checks that a monitor is told of an outage, and of whose.
+func (w *world) wantToldOf(kind string, at time.Time) {
+	w.t.Helper()
+	e := w.run(at, "status", "--check").want(1)
+	if !regexp.MustCompile(`^crawl: ` + kind + ` [0-9]+ of ` + hourOf(1) + `: outage: our own network looks down.*\n`).MatchString(e.stderr) {
+		w.t.Errorf("%s", e)
+	}
+}
+
 // Feeds that worked an hour ago and are silent all at once say something about us. The half-check finishes once they answer.
 func TestSilenceOfAllFeedsIsAnOutage(t *testing.T) {
 	t.Parallel()
@@ -74,11 +84,13 @@ func TestWebPagesInsteadOfAllFeedsAreAnOutage(t *testing.T) {
 	w.subscribe()
 	w.silent(runAt(0), "run")
 	s.all(isHTML)
-	e := w.run(runAt(1), "run")
+	w.wantOutage(w.run(runAt(1), "run"))
+	w.wantToldOf("run", runAt(1).Add(time.Minute))
+	w.wantOutage(w.run(halfAt(1), "half-check"))
+	w.wantToldOf("half-check", halfAt(1).Add(time.Minute))
 	s.all(serves)
-	w.wantOutage(e)
-	w.silent(halfAt(1), "half-check")
-	w.converged(halfAt(1))
+	w.silent(halfAt(1).Add(2*time.Minute), "half-check")
+	w.converged(halfAt(1).Add(3 * time.Minute))
 }
 
 // Without a route nothing counts, whether the feeds worked an hour ago or were never fetched.

@@ -3,8 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +48,10 @@ type status struct {
 	host     string // of this directory
 	holder   *state.Holder
 	flag     *state.Flag
+	damaged  bool // the flag is
 	kill     *state.Kill
+	last     *statusRun   // that of the flag, else the last of this hour; nil: none
+	hook     bool         // one is set
 	troubled []store.Feed // stopped and failing ones
 }
 
@@ -125,12 +126,14 @@ func (a *app) status(ctx context.Context, d *state.Dir, db *store.Store) (s stat
 	if cfg.Settings.StartMinute, err = a.startMinute(d); err != nil {
 		return s, err
 	}
-	s.Hour, s.host = stamp(state.Hour(a.now(), cfg.Settings.StartMinute)), d.ID
+	hour := state.Hour(a.now(), cfg.Settings.StartMinute)
+	s.Hour, s.host, s.hook = stamp(hour), d.ID, cfg.Settings.Hook != ""
 	if s.holder, err = d.Holder(); err != nil {
 		return s, err
 	}
 	var damaged *state.DamagedError
 	if s.flag, err = d.LookFlag(); errors.As(err, &damaged) {
+		s.damaged = true
 		a.log.Warn("the flag of the last run cannot be read", "path", damaged.Path, "reason", damaged.Reason)
 	} else if err != nil {
 		return s, err
@@ -144,6 +147,9 @@ func (a *app) status(ctx context.Context, d *state.Dir, db *store.Store) (s stat
 		return s, err
 	}
 	s.Complete = complete
+	if s.last, err = s.lastRun(ctx, db, hour); err != nil {
+		return s, err
+	}
 	return s, s.ask(ctx, db, settled)
 }
 
@@ -198,25 +204,4 @@ func statusRunOf(r store.Run) statusRun {
 		Fetched: r.Counts.Fetched, Failed: r.Counts.Failed, Stopped: r.Counts.Stopped, Left: r.Counts.Left,
 		New: r.Counts.ItemsNew, Updated: r.Counts.ItemsUpdated, Requests: r.Counts.Requests, Bytes: r.Counts.Bytes,
 	}
-}
-
-// judge is the verdict for monitors: an error where something is stuck, or where the hour is not complete and nobody works on it.
-func (s status) judge(a *app) error {
-	var wrong []string
-	switch {
-	case s.holder == nil && s.flag != nil:
-		wrong = append(wrong, fmt.Sprintf("run %d of %s has not finished", s.flag.Run, stamp(s.flag.Hour)))
-	case s.holder != nil && !s.holder.Progress.IsZero() && a.now().Sub(s.holder.Progress) > a.run.StallAfter:
-		wrong = append(wrong, whoWorks(*s.holder)+" has made no progress since "+stamp(s.holder.Progress))
-	}
-	if s.kill != nil {
-		wrong = append(wrong, "the kill flag is up since "+stamp(s.kill.At))
-	}
-	if !s.Complete && s.holder == nil && len(wrong) == 0 {
-		wrong = append(wrong, "the hour that began at "+s.Hour+" is not complete")
-	}
-	if len(wrong) == 0 {
-		return nil
-	}
-	return &hintedError{fmt.Errorf("%s", strings.Join(wrong, "; ")), "crawl status shows more; crawl half-check finishes what is left, crawl run ends a kill"}
 }

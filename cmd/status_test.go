@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"crawl/state"
 )
 
 // While a forced run works, nothing is said of it that is not known, its categories are not done, and a monitor is content. Once it has
@@ -69,4 +71,51 @@ func TestJudgeOfAStalledRun(t *testing.T) {
 	if e := w.run(runAt(0).Add(20*time.Minute), "status", "--check").want(1); !strings.Contains(e.stderr, "has made no progress since") {
 		t.Errorf("%s", e)
 	}
+}
+
+// What is left is said with the outcome and the reason of what should have done it.
+func TestWhatIsLeftHasAReason(t *testing.T) {
+	const hour = "2026-11-30T10:30:00Z"
+	at, _ := time.Parse(time.RFC3339, hour)
+	flag := &state.Flag{Run: 7, Kind: "half-check", Hour: at}
+	last := func(outcome, reason string) *statusRun {
+		return &statusRun{Run: 7, Kind: "half-check", Hour: hour, Outcome: nullText(outcome), Reason: nullText(reason)}
+	}
+	hook := []failedStep{{"hook", hour, "exit status 3"}}
+	open := "the hour that began at " + hour + " is not complete: "
+	for _, test := range []struct {
+		s    status
+		want string
+	}{
+		{status{Complete: true}, ""},
+		{status{holder: &state.Holder{}, flag: flag, last: last("", "")}, ""},
+		{status{flag: flag}, "half-check 7 of " + hour + " has not finished"},
+		{status{flag: flag, last: last("", "")}, "half-check 7 of " + hour + " died"},
+		{status{flag: flag, last: last("crashed", "")}, "half-check 7 of " + hour + ": crashed"},
+		{status{flag: flag, last: last("outage", "no route")}, "half-check 7 of " + hour + ": outage: no route"},
+		{status{flag: flag, last: last("unfinished", "the deadline")}, "half-check 7 of " + hour + ": unfinished: the deadline"},
+		{status{flag: flag, last: last("done", "")}, "half-check 7 of " + hour + " has not finished"},
+		{status{damaged: true}, "the flag of the last run cannot be read"},
+		{status{}, open + "no run of it has begun"},
+		{status{last: last("killed", "by hand")}, open + "half-check 7 of " + hour + ": killed: by hand"},
+		{status{last: last("", "")}, open + "half-check 7 of " + hour + " died"},
+		{status{last: last("done", ""), Categories: toDo("A")}, open + "to do: A"},
+		{status{last: last("done", ""), Categories: toDo("A", "B", "C", "D", "E")}, open + "to do: A, B, C, 2 more"},
+		{status{last: last("done", ""), Steps: hook, hook: true}, "hook of " + hour + ": exit status 3"},
+		{status{last: last("done", ""), Steps: hook},
+			"hook of " + hour + ": exit status 3; no hook is set here, and without one the half-check does not repeat it"},
+		{status{Complete: true, Steps: []failedStep{{"hook", "2026-11-30T09:30:00Z", "exit status 3"}}}, ""},
+	} {
+		test.s.Hour = hour
+		if got := strings.Join(test.s.unfinished(), "; "); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
+func toDo(names ...string) (categories []statusCategory) {
+	for _, name := range names {
+		categories = append(categories, statusCategory{listedCategory: listedCategory{Name: name}})
+	}
+	return categories
 }

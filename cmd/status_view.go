@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"crawl/state"
@@ -11,7 +12,7 @@ import (
 // print shows the status to a person.
 func (s status) print(a *app) error {
 	err := a.print(func(w io.Writer) error {
-		fmt.Fprintf(w, "hour      %s, %s\n", s.Hour, s.progress())
+		fmt.Fprintf(w, "hour      %s, %s\n", s.Hour, clean(s.progress()))
 		fmt.Fprintf(w, "running   %s\n", runningText(s.holder, a.now()))
 		if s.kill != nil {
 			fmt.Fprintf(w, "kill      the flag is up since %s; the next crawl run clears it\n", stamp(s.kill.At))
@@ -44,8 +45,8 @@ func (s status) progress() string {
 	if s.Complete {
 		return "complete"
 	}
-	if s.flag != nil {
-		return fmt.Sprintf("not complete: %s %d of %s has not finished", s.flag.Kind, s.flag.Run, stamp(s.flag.Hour))
+	if why := s.unfinished(); len(why) > 0 {
+		return "not complete: " + strings.Join(why, "; ")
 	}
 	return "not complete"
 }
@@ -57,6 +58,9 @@ func runningText(h *state.Holder, now time.Time) string {
 	text := whoWorks(*h)
 	if !h.Since.IsZero() {
 		text += fmt.Sprintf(", since %s, last progress %s", stamp(h.Since), ago(h.Progress, now))
+	}
+	if h.Phase != "" {
+		text += ", phase " + h.Phase
 	}
 	if h.Total > 0 {
 		text += fmt.Sprintf(", %d of %s", h.Done, count(h.Total, "feed"))
