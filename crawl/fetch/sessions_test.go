@@ -108,7 +108,11 @@ func TestRefusedSession(t *testing.T) {
 
 // TestRefusedSessions: of several GETs of one host at a time none fails for its session.
 func TestRefusedSessions(t *testing.T) {
-	s, c := newTLSServer(t, func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("<rss/>")) })
+	var requests atomic.Int32
+	s, c := newTLSServer(t, func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		w.Write([]byte("<rss/>"))
+	})
 	sessions := visit(t, s.URL, c.tlsConfig, nil)
 	var together sync.WaitGroup
 	together.Add(4)
@@ -126,12 +130,15 @@ func TestRefusedSessions(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if r, err := second.Get(t.Context(), Request{URL: s.URL}); err != nil || r.Requests != 1 {
+			if r, err := second.Get(t.Context(), Request{URL: s.URL}); err != nil || string(r.Body) != "<rss/>" {
 				t.Errorf("%+v %v", r, err)
 			}
 		})
 	}
 	all.Wait()
+	if n := requests.Load(); n != 1+4 {
+		t.Errorf("%d requests for 1 and 4 visits", n)
+	}
 }
 
 // TestSessionsEndAfterAWeek: however often a session is resumed, the certificate is verified anew after a week.
