@@ -123,7 +123,13 @@ func churn(s *Store) error {
 func TestKilledAtRandomMoments(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "crawl.db")
 	r := rand.New(rand.NewPCG(1, 2))
-	for n := range 15 {
+	const enough = "SELECT count(*) > 30 FROM items"
+	worked := func() bool {
+		s := openStore(t, path, func(o *Options) { o.Migrate = true })
+		defer s.Close()
+		return strings.TrimSpace(dump(t, s, enough)) == "1"
+	}
+	for n := 0; n < 15 || n < 100 && !worked(); n++ { // on a slow machine the first ones die before they have done anything
 		cmd := childCommand(t, path, "churn")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -144,7 +150,8 @@ func TestKilledAtRandomMoments(t *testing.T) {
 		WHERE f.merged_token > 0
 		  AND (f.etag <> f.merged_token OR CAST(d.item_hashes AS TEXT) <> f.etag
 		       OR (SELECT max(CAST(guid AS INTEGER)) FROM items i WHERE i.feed_id = f.id) <> f.merged_token)`), "")
-	want(t, "changes", dump(t, s, "SELECT (SELECT count(*) FROM changes) = (SELECT count(*) FROM items), (SELECT count(*) FROM items) > 30"), "1|1")
+	want(t, "changes", dump(t, s, "SELECT (SELECT count(*) FROM changes) = (SELECT count(*) FROM items)"), "1")
+	want(t, "enough items", dump(t, s, enough), "1")
 	s.Close()
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	if len(entries) != 1 {
