@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mmcdole/gofeed/rss"
 )
 
 // bomb is a small document that would cost a careless reader minutes or gigabytes.
@@ -115,8 +117,8 @@ var bombs = []bomb{
 		return rssOf("<link>http://h/" + strings.Repeat("%2F", 2600) + "/</link>" +
 			strings.Repeat("<item>"+numbered(100, "<enclosure url='/%d'/>")+"</item>", 1600))
 	}, ""},
-	{"100,000 enclosures of one item", func() string {
-		return rssOf("<item>" + numbered(100_000, "<enclosure url='http://h/%d'/>") + "</item>")
+	{"60,000 enclosures of one item", func() string {
+		return rssOf("<item>" + numbered(60_000, "<enclosure url='http://h/%d'/>") + "</item>")
 	}, "more than 1000 enclosures"},
 	{"20,000 xml:base on tags, relative to 8 KB", func() string {
 		return rssOf("<link>http://h/" + strings.Repeat("x", 8000) + "/</link>" +
@@ -126,8 +128,8 @@ var bombs = []bomb{
 		return "<a:rss xmlns:a='http://www.w3.org/2005/Atom'><channel>" + strings.Repeat("<a/>", 20_000) +
 			strings.Repeat("<a:item><title>x</title></a:item>", 5000) + "</channel></a:rss>"
 	}, "no item can be read"},
-	{"20,000 items and 100,000 authors of the feed", func() string {
-		return atomOf(strings.Repeat("<author><name>&lt;b>x</name></author>", 100_000) + strings.Repeat("<entry><title>x</title></entry>", 20_000))
+	{"20,000 items and 60,000 authors of the feed", func() string {
+		return atomOf(strings.Repeat("<author><name>&lt;b>x</name></author>", 60_000) + strings.Repeat("<entry><title>x</title></entry>", 20_000))
 	}, ""},
 	{"2 million end tags", func() string { return rssOf("<item><title>x" + strings.Repeat("</x>", 2_000_000) + "</title></item>") }, ""},
 	{"a million tags with one quote", func() string {
@@ -196,8 +198,8 @@ var bombs = []bomb{
 	{"6,000 items of 17 elements in a root of 3 MB", func() string {
 		return "<rss" + numbered(900, " a%d='"+strings.Repeat("x", 3500)+"'") + "><channel>" + smallItems(6_000) + "</channel></rss>"
 	}, "6000 items"},
-	{"5,000 items of 17 elements beside 3 MB and 100,000 elements", func() string {
-		return rssOf("<copyright>" + strings.Repeat("x", 3<<20) + "</copyright>" + strings.Repeat("<category>a</category>", 100_000) + smallItems(5_000))
+	{"5,000 items of 17 elements beside 3 MB and 60,000 elements", func() string {
+		return rssOf("<copyright>" + strings.Repeat("x", 3<<20) + "</copyright>" + strings.Repeat("<category>a</category>", 60_000) + smallItems(5_000))
 	}, "5000 items"},
 	{"490,000 categories of one item", func() string {
 		return rssOf("<item>" + numbered(490_000, "<category>c%d</category>") + "</item>")
@@ -211,11 +213,11 @@ var bombs = []bomb{
 	{"490,000 categories of the feed", func() string {
 		return rssOf(numbered(490_000, "<category>c%d</category>") + "<item><title>x</title></item>")
 	}, "1 items [what the feed says of itself cannot be read]"},
-	{"categories as many as one item may have, three times", func() string {
-		return rssOf(strings.Repeat("<item>"+numbered(maxPart-1, "<category>c%d</category>")+"</item>", 3))
+	{"categories as many as one item may have, seven times", func() string {
+		return rssOf(strings.Repeat("<item>"+numbered(maxPart-1, "<category>c%d</category>")+"</item>", 7))
 	}, ""},
-	{"extensions as many as one item may have, three times", func() string {
-		return rssOf(strings.Repeat("<item>"+strings.Repeat("<x:a b='c'>d</x:a>", maxPart-1)+"</item>", 3))
+	{"extensions as many as one item may have, seven times", func() string {
+		return rssOf(strings.Repeat("<item>"+strings.Repeat("<x:a b='c'>d</x:a>", maxPart-1)+"</item>", 7))
 	}, ""},
 	{"JSON with 20,000 broken items", func() string {
 		return `{"version":"https://jsonfeed.org/version/1","title":"` + strings.Repeat("x", 1_000_000) + `","items":[` + strings.Repeat(`{"id":x},`, 19_999) + `{"id":"1"}]}`
@@ -224,7 +226,16 @@ var bombs = []bomb{
 
 const bombVariable = "CRAWL_FEED_BOMB"
 
-// Every bomb ends within 2 seconds of processor time and 200 MB, in a process of its own whose memory is limited.
+// An ordinary document of the size that may be fetched, which gofeed alone parses: what the time of a bomb is compared with, for a
+// shared machine slows both down.
+var ordinary = bomb{"17 MB of 7,000 items with text, parsed by gofeed alone", func() string {
+	return rssOf(numbered(7000, "<item><guid>http://h/%[1]d</guid><title>Title %[1]d</title><link>http://h/%[1]d</link><pubDate>Mon, 02 Jan 2026 15:04:05 GMT</pubDate><description>"+
+		strings.Repeat("Some &lt;b&gt;words&lt;/b&gt; of text. ", 60)+"</description></item>"))
+}, ""}
+
+// Every bomb ends within twice the processor time that gofeed needs for an ordinary document (2 seconds on the machine on which the
+// limits were chosen) and 200 MB, in a process of its own whose memory is limited. A machine that is shared may slow down for one of
+// two readings, but not for the same one each time.
 func TestBombs(t *testing.T) {
 	if name := os.Getenv(bombVariable); name != "" {
 		explode(name)
@@ -232,30 +243,41 @@ func TestBombs(t *testing.T) {
 	if raceEnabled {
 		t.Skip("time and memory are not measured under the race detector")
 	}
+	limit, _, _ := runBomb(t, ordinary)
 	for _, b := range bombs {
 		t.Run(b.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestBombs$")
-			cmd.Env = append(os.Environ(), bombVariable+"="+b.name, "GOMEMLIMIT=150MiB", "GOMAXPROCS=1") // another one marks garbage when idle
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out[:min(len(out), 2000)])
+			cpu, megabytes, verdict := runBomb(t, b)
+			for tries := 0; cpu > 2*limit && tries < 3; tries++ {
+				limit, _, _ = runBomb(t, ordinary)
+				cpu, megabytes, verdict = runBomb(t, b)
 			}
-			cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-			var megabytes int
-			if _, err := fmt.Sscanf(string(out), "%d MB", &megabytes); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-			t.Logf("%.2f s of processor, %s", cpu.Seconds(), bytes.TrimSpace(out))
-			if cpu > 2*time.Second || megabytes > 200 {
+			t.Logf("%.2f of gofeed's %.2f s, %d MB: %s", cpu.Seconds(), limit.Seconds(), megabytes, verdict)
+			if cpu > 2*limit || megabytes > 200 {
 				t.Errorf("it took %v and %d MB", cpu, megabytes)
 			}
-			if !strings.Contains(string(out), b.want) {
-				t.Errorf("got %q, want %q", out, b.want)
+			if !strings.Contains(verdict, b.want) {
+				t.Errorf("got %q, want %q", verdict, b.want)
 			}
 		})
 	}
+}
+
+// runBomb reads a bomb in a process of its own and gives its processor time and the most memory that it held.
+func runBomb(t *testing.T, b bomb) (cpu time.Duration, megabytes int, verdict string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestBombs$")
+	cmd.Env = append(os.Environ(), bombVariable+"="+b.name, "GOMEMLIMIT=150MiB", "GOMAXPROCS=1") // another one marks garbage when idle
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out[:min(len(out), 2000)])
+	}
+	memory, verdict, _ := strings.Cut(string(bytes.TrimSpace(out)), ", ")
+	if _, err := fmt.Sscanf(memory, "%d MB", &megabytes); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), megabytes, verdict
 }
 
 // explode reads one bomb and ends the process.
@@ -264,6 +286,15 @@ func explode(name string) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, limit); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
+	}
+	if name == ordinary.name {
+		f, err := (&rss.Parser{}).Parse(strings.NewReader(ordinary.make()))
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Printf("%d MB, %d items\n", peak(), len(f.Items))
+		os.Exit(0)
 	}
 	for _, b := range bombs {
 		if b.name != name {

@@ -5,7 +5,7 @@ package feed
 const (
 	maxDepth      = 256
 	maxElements   = 500_000
-	maxPart       = maxElements / 4 // elements of one item, and of all that stands beside the items: each is parsed at once
+	maxPart       = maxElements / 8 // elements of one item, and of all that stands beside the items: each is parsed at once
 	maxItems      = 20_000
 	maxSpaces     = 64        // namespaces in scope
 	maxSpaceWork  = 5_000_000 // sum over the elements of the namespaces in scope
