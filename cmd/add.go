@@ -1,18 +1,14 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"crawl/crawl"
-	"crawl/state"
-	"crawl/store"
 )
 
 func newAdd(p program) *cobra.Command {
@@ -57,8 +53,7 @@ type foundCandidate struct {
 type adding struct {
 	name string // of the address, for messages
 	crawl.AddResult
-	stopped string // why the feed, which is already there, is stopped; "" if it is not
-	err     error
+	err error
 }
 
 func runAdd(ctx context.Context, a *app, addresses []string, o crawl.AddOptions) error {
@@ -74,9 +69,6 @@ func runAdd(ctx context.Context, a *app, addresses []string, o crawl.AddOptions)
 			one.name = fmt.Sprintf("argument %d (%s)", i+1, one.name)
 		}
 		one.AddResult, one.err = crawl.Add(ctx, a.crawlConfig(), address, o)
-		if one.Already && one.err == nil {
-			one.stopped, one.err = a.whyStopped(ctx, one.ID)
-		}
 		if one.err != nil && isOurs(one.err) {
 			return one.err
 		}
@@ -89,18 +81,6 @@ func runAdd(ctx context.Context, a *app, addresses []string, o crawl.AddOptions)
 		}
 	}
 	return worst
-}
-
-// whyStopped is the reason for which a feed is stopped, "" if it is not.
-func (a *app) whyStopped(ctx context.Context, id int64) (reason string, err error) {
-	err = a.open(ctx, func(_ *state.Dir, s *store.Store) error {
-		f, err := s.FindFeed(ctx, strconv.FormatInt(id, 10))
-		if f.Status == "stopped" {
-			reason = cmp.Or(f.StoppedReason, "no reason is known")
-		}
-		return err
-	})
-	return reason, err
 }
 
 // withoutName is an error whose text does not name the address, which the message has done already.
@@ -155,8 +135,8 @@ func (a *app) tellAdded(one adding, err error) error {
 		text += fmt.Sprintf(" at %s (by %s)", one.URL, one.Found)
 	}
 	switch {
-	case one.stopped != "":
-		return a.tell("already there, but stopped (%s): %s in %s; crawl resume %d starts it again", one.stopped, text, one.Category, one.ID)
+	case one.Stopped != "":
+		return a.tell("already there, but stopped (%s): %s in %s; crawl resume %d starts it again", one.Stopped, text, one.Category, one.ID)
 	case one.Already:
 		return a.tell("already there: %s in %s", text, one.Category)
 	case one.Found != "":
@@ -182,7 +162,7 @@ func addedAs(asked string, r adding) addedFeed {
 	if r.ID != 0 {
 		f.ID, f.Status = &r.ID, nullText("active")
 	}
-	if r.stopped != "" {
+	if r.Stopped != "" {
 		f.Status = nullText("stopped")
 	}
 	if r.err != nil {

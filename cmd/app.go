@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"crawl/crawl"
 	"crawl/crawl/fetch"
@@ -37,26 +36,20 @@ const begun = "begun"
 // with makes a command's function: it loads the settings, builds the log, and runs. Errors of run are its own; those before it
 // are wrong usage.
 func (p program) with(run func(ctx context.Context, a *app, args []string) error) func(*cobra.Command, []string) error {
-	return p.withSettings(loadSettings, run)
+	return p.withSettings(false, run)
 }
 
 // withAnyFile is with for a command that must work even if the settings file is wrong.
 func (p program) withAnyFile(run func(ctx context.Context, a *app, args []string) error) func(*cobra.Command, []string) error {
-	return p.withSettings(func(flags *pflag.FlagSet, env func(string) (string, bool)) (settings, map[string]origin, error) {
-		s, origins, err := loadSettings(flags, env)
-		if err != nil {
-			return loadWithoutFile(flags, env)
-		}
-		return s, origins, nil
-	}, run)
+	return p.withSettings(true, run)
 }
 
-// loader is loadSettings or one like it.
-type loader = func(*pflag.FlagSet, func(string) (string, bool)) (settings, map[string]origin, error)
-
-func (p program) withSettings(load loader, run func(ctx context.Context, a *app, args []string) error) func(*cobra.Command, []string) error {
+func (p program) withSettings(anyFile bool, run func(ctx context.Context, a *app, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
-		s, origins, err := load(c.Flags(), p.env)
+		s, origins, err := loadSettings(c.Flags(), p.env, fileSource)
+		if err != nil && anyFile {
+			s, origins, err = loadSettings(c.Flags(), p.env, noFile)
+		}
 		if err != nil {
 			return wrongUsage(err, settingsHint)
 		}

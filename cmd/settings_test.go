@@ -33,7 +33,7 @@ func load(t *testing.T, args []string, vars map[string]string, file string) (set
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	return loadSettings(flags, env)
+	return loadSettings(flags, env, fileSource)
 }
 
 func TestPrecedence(t *testing.T) {
@@ -238,7 +238,7 @@ func TestDirectories(t *testing.T) {
 		if err := flags.Parse(test.args); err != nil {
 			t.Fatal(err)
 		}
-		s, _, err := loadSettings(flags, func(name string) (string, bool) { v, ok := test.vars[name]; return v, ok })
+		s, _, err := loadSettings(flags, func(name string) (string, bool) { v, ok := test.vars[name]; return v, ok }, fileSource)
 		if test.want != "" {
 			if err == nil || !strings.Contains(err.Error(), test.want) || exitCode(err) != exitUsage {
 				t.Errorf("%s: error %v, want %q", test.name, err, test.want)
@@ -275,12 +275,12 @@ func TestFiles(t *testing.T) {
 	addSettings(flags, forAll)
 
 	write(user, `db = "user.db"`)
-	s, _, err := loadSettings(flags, env)
+	s, _, err := loadSettings(flags, env, fileSource)
 	if err != nil || s.db != filepath.Join(user, "user.db") || s.config != filepath.Join(user, "crawl.toml") {
 		t.Errorf("db %q by %q, error %v", s.db, s.config, err)
 	}
 	write(data, `db = "sqlite:data.db"`)
-	s, _, err = loadSettings(flags, env)
+	s, _, err = loadSettings(flags, env, fileSource)
 	if err != nil || s.db != filepath.Join(data, "data.db") {
 		t.Errorf("db %q by %q, error %v", s.db, s.config, err)
 	}
@@ -288,7 +288,7 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	working, _ := os.Getwd()
-	s, _, err = loadSettings(flags, env)
+	s, _, err = loadSettings(flags, env, fileSource)
 	if err != nil || s.db != filepath.Join(working, "here.db") {
 		t.Errorf("db %q, error %v", s.db, err)
 	}

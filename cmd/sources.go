@@ -74,17 +74,7 @@ func givenHidden(flags *pflag.FlagSet) (name string) {
 type source = map[string]origin
 
 // loadSettings puts the sources together: a flag beats a variable beats the file beats the default. The errors name the source.
-func loadSettings(flags *pflag.FlagSet, env func(string) (string, bool)) (settings, map[string]origin, error) {
-	return loadFrom(flags, env, fileSource)
-}
-
-// loadWithoutFile is loadSettings for commands that must work whatever the file says.
-func loadWithoutFile(flags *pflag.FlagSet, env func(string) (string, bool)) (settings, map[string]origin, error) {
-	return loadFrom(flags, env, func(string) (source, error) { return nil, nil })
-}
-
-// loadFrom is loadSettings with a reader of the file.
-func loadFrom(flags *pflag.FlagSet, env func(string) (string, bool), readFile func(path string) (source, error)) (s settings, origins source, err error) {
+func loadSettings(flags *pflag.FlagSet, env func(string) (string, bool), readFile func(path string) (source, error)) (s settings, origins source, err error) {
 	fromEnv, fromFlags := variableSource(env), flagSource(flags)
 	dir, err := dataDirectory(fromFlags, fromEnv, env)
 	if err != nil {
@@ -155,6 +145,9 @@ func flagSource(flags *pflag.FlagSet) source {
 
 // settingsHint is what helps with a setting that is wrong.
 const settingsHint = "crawl run --help lists the settings"
+
+// noFile is for commands that must work whatever the file says.
+func noFile(string) (source, error) { return nil, nil }
 
 // fileSource reads the TOML file at path, "" for none.
 func fileSource(path string) (source, error) {

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -27,13 +28,14 @@ type AddResult struct {
 	Found      string // how: "" the address itself is the feed, else "link", "rule", "path"
 	Title      string
 	Already    bool
+	Stopped    string // why it is stopped, "" if it is not
 	Category   string
 	Items      int
 	Candidates []Candidate // more than one was found: nothing was stored
 }
 
 // Candidate is a feed that was found.
-type Candidate struct{ URL, Title, Type string }
+type Candidate = feed.Candidate
 
 // Add finds the feed of an address, fetches it once, and stores it and its items. Only here is a page looked through for
 // feeds: never in a run.
@@ -135,11 +137,7 @@ func (a *adding) find(ctx context.Context, url string) (AddResult, error) {
 // oneOf adds the single feed that was found; of several a person must choose.
 func (a *adding) oneOf(ctx context.Context, list []feed.Candidate, how string) (AddResult, error) {
 	if len(list) > 1 {
-		r := AddResult{Found: how}
-		for _, c := range list {
-			r.Candidates = append(r.Candidates, Candidate(c))
-		}
-		return r, nil
+		return AddResult{Found: how, Candidates: list}, nil
 	}
 	url := list[0].URL
 	if r, err := a.already(ctx, url, how); !errors.Is(err, store.ErrNotFound) {
@@ -159,7 +157,11 @@ func (a *adding) already(ctx context.Context, ref, found string) (AddResult, err
 	if err != nil {
 		return AddResult{}, err
 	}
-	return AddResult{ID: f.ID, URL: f.URL, Found: found, Title: f.Title, Category: f.Category, Already: true, Items: f.Items}, nil
+	r := AddResult{ID: f.ID, URL: f.URL, Found: found, Title: f.Title, Category: f.Category, Already: true, Items: f.Items}
+	if f.Status == "stopped" {
+		r.Stopped = cmp.Or(f.StoppedReason, "no reason is known")
+	}
+	return r, nil
 }
 
 // ask makes one GET and reads the answer. The response is given even when its body is no feed.

@@ -98,7 +98,8 @@ func (c *collector) take(f *finished) error {
 		f.task.cat.pending--
 		f.task.cat.total--
 		c.done++
-		return c.settled(f.task.cat)
+		c.settled(f.task.cat)
+		return nil
 	case deferred:
 		c.s.sum.Feeds.Deferred++
 		if f.claim != nil {
@@ -216,18 +217,18 @@ func (c *collector) write(cat *category, line state.Line) error {
 	}
 	c.done++
 	c.s.beat.step("fetch", c.done, c.total, c.s.cfg.Now())
-	return c.settled(cat)
+	c.settled(cat)
+	return nil
 }
 
 // settled tells about a category's progress, and notes it for closing when its last feed is in.
-func (c *collector) settled(cat *category) error {
+func (c *collector) settled(cat *category) {
 	if cat.complete() {
 		c.complete = append(c.complete, cat)
 	}
 	if c.s.cfg.Progress != nil {
 		c.s.cfg.Progress(Progress{Category: cat.Name, Done: cat.done, Total: cat.total, Closed: cat.complete()})
 	}
-	return nil
 }
 
 // merge makes the waiting lines durable, then stores them in one transaction. Never the other way round: what is in the

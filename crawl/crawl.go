@@ -59,11 +59,6 @@ type RunOptions struct {
 	Deadline   time.Duration
 }
 
-// HalfCheckOptions are the flags of `crawl half-check`.
-type HalfCheckOptions struct {
-	Deadline time.Duration
-}
-
 // Outcomes of an invocation, as in `run --json`.
 const (
 	Done       = "done"

@@ -3,11 +3,12 @@ package crawl
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 // HalfCheck finishes what the hour's run did not. It obeys the kill flag, leaves a living run alone unless that stalls, resumes
 // with the options of the run it finds unfinished, and does nothing, silently, when nothing is left.
-func HalfCheck(ctx context.Context, cfg Config, o HalfCheckOptions) (Summary, error) {
+func HalfCheck(ctx context.Context, cfg Config, deadline time.Duration) (Summary, error) {
 	s, err := begin(ctx, cfg, kindHalfCheck)
 	if err != nil {
 		return Summary{}, err
@@ -15,7 +16,7 @@ func HalfCheck(ctx context.Context, cfg Config, o HalfCheckOptions) (Summary, er
 	if s.lock == nil {
 		return s.sum, nil
 	}
-	s.options.Deadline = o.Deadline
+	s.options.Deadline = deadline
 	return s.finish(ctx, s.halfCheck(ctx))
 }
 

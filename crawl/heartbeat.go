@@ -58,6 +58,26 @@ func inBackground(work func(still <-chan struct{})) (stop func()) {
 // heartbeat tells the lock file about progress and renews leases until still is closed. A process that was stopped for longer
 // than a lease has lost its right to the feeds: it ends its run with errLeases instead of renewing.
 func (s *session) heartbeat(still <-chan struct{}, leases *leases, stop context.CancelCauseFunc) {
+	s.eachBeat(still, func() bool {
+		if err := s.noteBeat(); errors.Is(err, state.ErrLockLost) {
+			stop(fmt.Errorf("stop, for another process may work beside this one: %w", err))
+			return false
+		}
+		now := s.cfg.Now()
+		switch until := leases.until(); {
+		case until.IsZero() || until.Sub(now) > leaseTime-renewAfter:
+		case !until.After(now):
+			stop(errLeases)
+			return false
+		default:
+			s.renew(leases, now)
+		}
+		return true
+	})
+}
+
+// eachBeat calls f every so often, until still is closed or f says no.
+func (s *session) eachBeat(still <-chan struct{}, f func() bool) {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
 	for {
@@ -66,22 +86,19 @@ func (s *session) heartbeat(still <-chan struct{}, leases *leases, stop context.
 			return
 		case <-tick.C:
 		}
-		if err := s.lock.Note(s.holder()); errors.Is(err, state.ErrLockLost) {
-			stop(fmt.Errorf("stop, for another process may work beside this one: %w", err))
+		if !f() {
 			return
-		} else if err != nil {
-			s.cfg.Log.Warn("the lock file cannot be written", slog.Any("error", err))
-		}
-		now := s.cfg.Now()
-		switch until := leases.until(); {
-		case until.IsZero() || until.Sub(now) > leaseTime-renewAfter:
-		case !until.After(now):
-			stop(errLeases)
-			return
-		default:
-			s.renew(leases, now)
 		}
 	}
+}
+
+// noteBeat writes the progress into the lock file.
+func (s *session) noteBeat() error {
+	err := s.lock.Note(s.holder())
+	if err != nil && !errors.Is(err, state.ErrLockLost) {
+		s.cfg.Log.Warn("the lock file cannot be written", slog.Any("error", err))
+	}
+	return err
 }
 
 func (s *session) renew(leases *leases, now time.Time) {

@@ -296,5 +296,4 @@ type finished struct {
 	event     event
 	reqs      int
 	whole     string // why the document was parsed whole; "" if it was not, or nothing was known before
-	at        time.Time
 }

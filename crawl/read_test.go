@@ -66,7 +66,7 @@ func TestNoPlaceToReadIn(t *testing.T) {
 		p := &pool{s: &session{}, parsing: make(chan struct{}), over: endOfPatience(ctx)}
 		time.AfterFunc(time.Second, end)
 		began, f := time.Now(), &finished{task: &task{}, claim: &store.Claim{}}
-		p.finish(ctx, f, &fetch.Response{Status: 200, Body: []byte("<rss/>")}, nil)
+		p.finish(ctx, f, &fetch.Response{Status: 200, Body: []byte("<rss/>")}, nil, time.Now())
 		if f.what != cut || f.abandoned || time.Since(began) != time.Second+stopPatience {
 			t.Errorf("after %v: fate %v, abandoned %v", time.Since(began), f.what, f.abandoned)
 		}

@@ -81,12 +81,8 @@ func skip(t time.Time, h hints) time.Time {
 	if len(h.SkipDays)+len(h.SkipHours) == 0 {
 		return u
 	}
-	noDay := len(compactSorted(h.SkipDays)) >= 7
-	noHour := len(compactSorted(h.SkipHours)) >= 24
 	for range 8 * 24 {
-		day := !noDay && slices.Contains(h.SkipDays, u.Weekday())
-		hour := !noHour && slices.Contains(h.SkipHours, u.Hour())
-		if !day && !hour {
+		if !slices.Contains(h.SkipDays, u.Weekday()) && !slices.Contains(h.SkipHours, u.Hour()) {
 			return u
 		}
 		u = u.Truncate(time.Hour).Add(time.Hour)
@@ -97,10 +93,6 @@ func skip(t time.Time, h hints) time.Time {
 // exclude tells whether the document's own schedule rules t out. A feed may be due then all the same: its hour was missed, or it came
 // due shortly before.
 func (h hints) exclude(t time.Time) bool { return !skip(t, h).Equal(t) }
-
-func compactSorted[T int | time.Weekday](list []T) []T {
-	return slices.Compact(slices.Sorted(slices.Values(list)))
-}
 
 // backoff is the wait after the n-th failure in a row: 1, 2, 4, 8 h, ±10 % so that failures of one moment do not come back
 // together. The spread follows from feed and hour: a result that is worked out twice is the same twice.

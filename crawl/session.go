@@ -111,7 +111,7 @@ func (s *session) open(ctx context.Context) error {
 	if s.store, err = openDatabase(ctx, s.cfg, store.Options{Migrate: true, Stop: s.dir.Killed}); err != nil {
 		return err
 	}
-	if err := s.keepStartMinute(); err != nil { // which also says that this directory has worked with a database
+	if err := s.dir.KeepStartMinute(s.cfg.Settings.StartMinute); err != nil { // which also says that this directory has worked with a database
 		return err
 	}
 	if err := s.noteAs(s.kind); err != nil {
@@ -165,14 +165,6 @@ func (s *session) checkStartMinute() error {
 		Text: fmt.Sprintf("the start minute of %s is %d, and a run of it is unfinished", s.dir.Path, kept),
 		Hint: fmt.Sprintf("finish it with crawl half-check --start-minute %d, then change the minute", kept),
 	}
-}
-
-func (s *session) keepStartMinute() error {
-	kept, err := s.dir.StartMinute()
-	if err != nil || kept == s.cfg.Settings.StartMinute {
-		return err
-	}
-	return s.dir.KeepStartMinute(s.cfg.Settings.StartMinute)
 }
 
 // ignoreDamage logs that a file of the directory was damaged and set aside; anything else is returned.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"crawl/store"
 )
@@ -103,20 +102,12 @@ func (s *session) stepFailed(ctx context.Context, st step, cause error) error {
 // keepBeating tells the lock file of progress while a step runs: each has a time limit of its own and needs no other's judgement.
 func (s *session) keepBeating(name string) (stop func()) {
 	return inBackground(func(still <-chan struct{}) {
-		tick := time.NewTicker(beatEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-still:
-				return
-			case <-tick.C:
-			}
+		s.eachBeat(still, func() bool {
 			done, total, _, _ := s.beat.read()
 			s.beat.step(name, done, total, s.cfg.Now())
-			if err := s.lock.Note(s.holder()); err != nil {
-				s.cfg.Log.Warn("the lock file cannot be written", slog.Any("error", err))
-			}
-		}
+			s.noteBeat()
+			return true
+		})
 	})
 }
 

@@ -43,7 +43,7 @@ func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
 			resp.Release()
 		}
 	}()
-	f.at = p.s.cfg.Now()
+	at := p.s.cfg.Now()
 	switch {
 	case hush:
 		f.what = deferred
@@ -52,7 +52,7 @@ func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
 			f.what = cut
 		}
 	default:
-		p.finish(ctx, f, resp, err)
+		p.finish(ctx, f, resp, err, at)
 	}
 	return f
 }
@@ -65,9 +65,9 @@ func (p *pool) excluded(t *task, c *store.Claim, now time.Time) bool {
 }
 
 // finish reads the answer and works out the outcome.
-func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, err error) {
+func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, err error, at time.Time) {
 	p.s.cfg.point("fetched")
-	o := &observation{claim: f.claim, resp: resp, err: err, at: f.at, hour: p.s.hour}
+	o := &observation{claim: f.claim, resp: resp, err: err, at: at, hour: p.s.hour}
 	if err == nil {
 		if failure := resp.Failure(); failure != nil {
 			o.err = failure
@@ -95,7 +95,7 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 	}
 	f.result = p.s.cfg.Settings.outcome(o)
 	f.event = describeEvent(f.event, o)
-	if f.event.domain == "" && (f.event.silent || f.event.weak || f.event.notAFeed) {
+	if f.event.silent || f.event.weak || f.event.notAFeed {
 		f.event.domain = f.task.registrable()
 	}
 	if resp != nil && resp.Status == http.StatusTooManyRequests {
@@ -113,11 +113,11 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 // encode gives the result as its snapshot line carries it. A document that makes a line longer than a snapshot takes is
 // the feed's own failure.
 func (p *pool) encode(f *finished, o *observation) []byte {
-	data := encodeResult(&f.result)
+	data := encodeJSON(&f.result)
 	if len(data) > maxLine {
 		o.doc, o.err = nil, &feed.Error{Kind: feed.KindTooLarge, Text: "the document's items are larger than a snapshot can hold"}
 		f.result = p.s.cfg.Settings.outcome(o)
-		data = encodeResult(&f.result)
+		data = encodeJSON(&f.result)
 	}
 	return data
 }

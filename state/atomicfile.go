@@ -2,6 +2,7 @@ package state
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,6 +50,15 @@ func tryWriteFile(path string, data []byte) error {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// writeJSON is writeFile of a value in JSON.
+func writeJSON(path string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return explain("encode", path, err)
+	}
+	return writeFile(path, append(data, '\n'))
 }
 
 // removeFile removes a file durably. A missing one is fine.

@@ -3,7 +3,6 @@ package state
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -54,11 +53,7 @@ func (d *Dir) LookFlag() (*Flag, error) {
 
 // SetFlag puts the flag up, or replaces it.
 func (d *Dir) SetFlag(f Flag) error {
-	data, err := json.Marshal(f)
-	if err != nil {
-		return fmt.Errorf("encode flag: %w", err)
-	}
-	if err := writeFile(d.file(flagName), append(data, '\n')); err != nil {
+	if err := writeJSON(d.file(flagName), f); err != nil {
 		return err
 	}
 	d.point("flag-up")

@@ -99,11 +99,7 @@ func (d *Dir) newIdentity(here place) (string, error) {
 		return "", err
 	}
 	is := identity{ID: strings.ToLower(rand.Text()), place: here}
-	data, err := json.Marshal(is)
-	if err != nil {
-		return "", fmt.Errorf("encode identity: %w", err)
-	}
-	return is.ID, writeFile(d.file("id"), append(data, '\n'))
+	return is.ID, writeJSON(d.file("id"), is)
 }
 
 // machine returns a hash of this machine's id (machine-id(5) asks not to show the id itself), "" where it has none.

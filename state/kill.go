@@ -3,7 +3,6 @@ package state
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -40,13 +39,7 @@ func (d *Dir) Killed() bool {
 }
 
 // SetKill puts the kill flag up.
-func (d *Dir) SetKill(k Kill) error {
-	data, err := json.Marshal(k)
-	if err != nil {
-		return fmt.Errorf("encode kill flag: %w", err)
-	}
-	return writeFile(d.file("kill"), append(data, '\n'))
-}
+func (d *Dir) SetKill(k Kill) error { return writeJSON(d.file("kill"), k) }
 
 // ClearKill takes the kill flag down; it is no error if there is none.
 func (d *Dir) ClearKill() error { return removeFile(d.file("kill")) }

@@ -64,11 +64,7 @@ func (d *Dir) keep(change func(*memory) (same bool)) error {
 	if m, err = d.remember(); err != nil || change(&m) {
 		return err
 	}
-	data, err := json.Marshal(m)
-	if err != nil {
-		return fmt.Errorf("encode memory: %w", err)
-	}
-	return writeFile(d.file("memory.json"), append(data, '\n'))
+	return writeJSON(d.file("memory.json"), m)
 }
 
 func (d *Dir) remember() (memory, error) {

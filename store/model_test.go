@@ -180,7 +180,7 @@ func (m *model) renew(w *modelWorker) {
 			mine[c.ID] = true
 		}
 	}
-	held := fmt.Sprintf("SELECT count(*) FROM feeds WHERE lease_owner = '%s' AND lease_until = '%s'", w.owner, stampText(roundUp(until)))
+	held := fmt.Sprintf("SELECT count(*) FROM feeds WHERE lease_owner = '%s' AND lease_until = '%s'", w.owner, fmt.Sprint(stamp(roundUp(until))))
 	want(m.t, w.owner+" renewed", dump(m.t, w.s, held), fmt.Sprint(len(mine)))
 }
 

@@ -7,9 +7,8 @@ import (
 
 // rekeyed is a stored item whose key is to follow another rule.
 type rekeyed struct {
-	id       int64
-	old, url string
-	new      string
+	id  int64
+	new string
 }
 
 // rekey gives a feed's items the keys of another identity rule, before the items of a document under that rule are compared with
@@ -54,16 +53,16 @@ func (t *tx) newKeys(feed int64, key func(guid, url, title, text string) string)
 		WHERE feed_id = ?
 		ORDER BY id`,
 		func(r row) error {
-			it := rekeyed{id: r.int(0), old: r.text(1), url: r.text(3)}
-			it.new = key(r.text(2), it.url, r.text(4), r.text(5))
+			old, url := r.text(1), r.text(3)
+			it := rekeyed{r.int(0), key(r.text(2), url, r.text(4), r.text(5))}
 			if taken[it.new] {
-				it.new += "\n" + withoutScheme(it.url)
+				it.new += "\n" + withoutScheme(url)
 			}
 			if taken[it.new] {
 				it.new += "\n" + strconv.FormatInt(it.id, 10)
 			}
 			taken[it.new] = true
-			if it.new != it.old {
+			if it.new != old {
 				items = append(items, it)
 			}
 			return nil

@@ -30,7 +30,7 @@ type Counts struct {
 	Bytes                                                                   int64
 }
 
-// countColumns are the columns of Counts.values.
+// countColumns are the columns of Counts, in the order of Counts.fields; bytes is the last.
 var countColumns = []string{
 	"categories_done",
 	"categories_skipped",
@@ -50,24 +50,23 @@ var countColumns = []string{
 	"bytes",
 }
 
-func (c Counts) values() []driver.Value {
-	return []driver.Value{
-		int64(c.CategoriesDone),
-		int64(c.CategoriesSkipped),
-		int64(c.CategoriesLeft),
-		int64(c.Fetched),
-		int64(c.Changed),
-		int64(c.Unchanged),
-		int64(c.Failed),
-		int64(c.Throttled),
-		int64(c.Deferred),
-		int64(c.Left),
-		int64(c.Stopped),
-		int64(c.ItemsNew),
-		int64(c.ItemsUpdated),
-		int64(c.Requests),
-		int64(c.Answers),
-		c.Bytes,
+func (c *Counts) fields() []*int {
+	return []*int{
+		&c.CategoriesDone,
+		&c.CategoriesSkipped,
+		&c.CategoriesLeft,
+		&c.Fetched,
+		&c.Changed,
+		&c.Unchanged,
+		&c.Failed,
+		&c.Throttled,
+		&c.Deferred,
+		&c.Left,
+		&c.Stopped,
+		&c.ItemsNew,
+		&c.ItemsUpdated,
+		&c.Requests,
+		&c.Answers,
 	}
 }
 
@@ -90,11 +89,14 @@ func (s *Store) StartRun(ctx context.Context, r Run) (id int64, err error) {
 // FinishRun writes a run's end, outcome and counts.
 func (s *Store) FinishRun(ctx context.Context, r Run) error {
 	err := s.update(ctx, func(t *tx) error {
-		args := append([]driver.Value{stamp(r.FinishedAt), text(r.Outcome), text(r.Reason)}, r.Counts.values()...)
+		args := []driver.Value{stamp(r.FinishedAt), text(r.Outcome), text(r.Reason)}
+		for _, n := range r.Counts.fields() {
+			args = append(args, int64(*n))
+		}
 		n, err := t.exec(`
 			UPDATE runs
 			SET finished_at = ?, outcome = ?, reason = ?, `+strings.Join(countColumns, " = ?, ")+` = ?
-			WHERE id = ?`, append(args, r.ID)...)
+			WHERE id = ?`, append(args, r.Counts.Bytes, r.ID)...)
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}
@@ -154,8 +156,7 @@ func (s *Store) runs(ctx context.Context, which string, args ...driver.Value) (r
 }
 
 func scanRun(r row) Run {
-	n := func(i int) int { return int(r.int(8 + i)) }
-	return Run{
+	run := Run{
 		ID:         r.int(0),
 		Host:       r.text(1),
 		Kind:       r.text(2),
@@ -164,23 +165,10 @@ func scanRun(r row) Run {
 		FinishedAt: r.time(5),
 		Outcome:    r.text(6),
 		Reason:     r.text(7),
-		Counts: Counts{
-			CategoriesDone:    n(0),
-			CategoriesSkipped: n(1),
-			CategoriesLeft:    n(2),
-			Fetched:           n(3),
-			Changed:           n(4),
-			Unchanged:         n(5),
-			Failed:            n(6),
-			Throttled:         n(7),
-			Deferred:          n(8),
-			Left:              n(9),
-			Stopped:           n(10),
-			ItemsNew:          n(11),
-			ItemsUpdated:      n(12),
-			Requests:          n(13),
-			Answers:           n(14),
-			Bytes:             r.int(23),
-		},
 	}
+	for i, n := range run.Counts.fields() {
+		*n = int(r.int(8 + i))
+	}
+	run.Counts.Bytes = r.int(7 + len(countColumns))
+	return run
 }

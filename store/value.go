@@ -34,11 +34,11 @@ func number[T int | int64](n T) driver.Value {
 
 // stamp gives a time for storing, cut to the second: the zero time and years that RFC 3339 has no four digits for are NULL.
 func stamp(t time.Time) driver.Value {
-	s := stampText(t)
-	if s == "" {
+	t = t.UTC()
+	if y := t.Year(); t.IsZero() || y < 1 || y > 9999 {
 		return nil
 	}
-	return s
+	return t.Format(time.RFC3339)
 }
 
 // stampUp is stamp, rounded up: for what must not come too early.
@@ -49,17 +49,6 @@ func roundUp(t time.Time) time.Time {
 		return t
 	}
 	return t.Truncate(time.Second).Add(time.Second)
-}
-
-func stampText(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	t = t.UTC()
-	if y := t.Year(); y < 1 || y > 9999 {
-		return ""
-	}
-	return t.Format(time.RFC3339)
 }
 
 // list gives a JSON array for storing: an empty one is NULL.

@@ -67,7 +67,6 @@ func parseISO(s string) (m moment, ok bool) {
 	case n == len(s) && (n == 10 || n == 13):
 		return epoch(s[:10]), true
 	case n == 8 || n == 14: // 20061231, 20061231235959
-		m.year, m.month, m.day = year, 0, 0
 		m.year, _ = digits(s, 4)
 		m.month, _ = digits(s[4:], 2)
 		m.day, _ = digits(s[6:], 2)

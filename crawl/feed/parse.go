@@ -285,7 +285,7 @@ func fromJSONItem(e *entry, it *json.Item) {
 func jsonAuthors(one *json.Author, list []*json.Author) []string {
 	var names []string
 	for _, a := range append(list, one) {
-		if a != nil && a.Name != "" && len(names) < len(list)+1 && (a != one || len(names) == 0) {
+		if a != nil && a.Name != "" && (a != one || len(names) == 0) {
 			names = append(names, a.Name)
 		}
 	}

@@ -50,7 +50,7 @@ func (r *reader) begin(text []byte) error {
 	if err != nil {
 		return err
 	}
-	if start > 0 && skipProlog(text, 0) < start {
+	if start > 0 && skipProlog(text) < start {
 		r.warn("something before the feed was left out")
 	}
 	r.format, r.b = format, text[start:]

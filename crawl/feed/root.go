@@ -21,7 +21,7 @@ const junkLimit = 256 << 10
 // findRoot gives the format of a document and where its feed begins: the root element decides, whatever the content type
 // says. Leading blank lines, the XML declaration, comments, a document type and PHP warnings are passed over.
 func findRoot(b []byte) (format string, start int, err *Error) {
-	i := skipProlog(b, 0)
+	i := skipProlog(b)
 	if i >= len(b) || len(bytes.Trim(b[i:], " \t\r\n\x00\ufeff")) == 0 {
 		if len(bytes.Trim(b, " \t\r\n\x00\ufeff")) == 0 {
 			return "", 0, fail(KindEmpty, "the document is empty")
@@ -100,7 +100,8 @@ func elementName(b []byte, i int) []byte {
 }
 
 // skipProlog passes over white space, processing instructions, comments and a document type.
-func skipProlog(b []byte, i int) int {
+func skipProlog(b []byte) int {
+	i := 0
 	for i < len(b) {
 		rest := b[i:]
 		var end int

@@ -6,6 +6,7 @@
 package fetch
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -41,23 +42,16 @@ type Options struct {
 
 // withDefaults fills what is zero.
 func (o Options) withDefaults() Options {
-	o.Timeout = or(o.Timeout, time.Minute)
-	o.ConnectTimeout = or(o.ConnectTimeout, 10*time.Second)
-	o.HeaderTimeout = or(o.HeaderTimeout, 20*time.Second)
-	o.MaxBody = or(o.MaxBody, DefaultMaxBody)
-	o.MaxMemory = or(o.MaxMemory, 256<<20)
-	o.PerHost = or(o.PerHost, 2)
+	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 10*time.Second)
+	o.HeaderTimeout = cmp.Or(o.HeaderTimeout, 20*time.Second)
+	o.MaxBody = cmp.Or(o.MaxBody, DefaultMaxBody)
+	o.MaxMemory = cmp.Or(o.MaxMemory, 256<<20)
+	o.PerHost = cmp.Or(o.PerHost, 2)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	return o
-}
-
-func or[T int | int64 | time.Duration](v, otherwise T) T {
-	if v == 0 {
-		return otherwise
-	}
-	return v
 }
 
 // check names the first option that cannot be.
