@@ -268,7 +268,7 @@ func runBomb(t *testing.T, b bomb) (cpu time.Duration, megabytes int, verdict st
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestBombs$")
-	cmd.Env = append(os.Environ(), bombVariable+"="+b.name, "GOMEMLIMIT=150MiB", "GOMAXPROCS=1") // another one marks garbage when idle
+	cmd.Env = append(os.Environ(), bombVariable+"="+b.name, "GOGC=300", "GOMEMLIMIT=112MiB", "GOMAXPROCS=1") // the first two as in a run; another processor marks garbage when idle
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out[:min(len(out), 2000)])
