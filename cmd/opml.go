@@ -35,7 +35,7 @@ type outline struct {
 const folderSeparator = " / "
 
 // readOPML reads the feed lines of an OPML file in their order: every outline with an xmlUrl, and every other one that is no
-// folder. Entities, DOCTYPE and processing instructions mean nothing. Where XML ends before the file does, the error is errNotXML, and what
+// folder, not even an empty one. Entities, DOCTYPE and processing instructions mean nothing. Where XML ends before the file does, the error is errNotXML, and what
 // was read before comes with it.
 func readOPML(r io.Reader) ([]outline, error) {
 	text, err := io.ReadAll(io.LimitReader(r, opmlMaxBytes+1))
@@ -132,7 +132,7 @@ type opmlReader struct {
 	decoder  *xml.Decoder
 	folders  []string // of each open outline, the category of what is in it
 	depth    int      // open elements
-	pending  *outline // an outline without xmlUrl: a folder if another opens before it ends
+	pending  *outline // an outline that lacks its xmlUrl: a folder all the same if another opens before it ends
 	outlines []outline
 }
 
@@ -176,13 +176,15 @@ func (o *opmlReader) start(e xml.StartElement) error {
 	}
 	o.pending = nil // it is a folder: an outline begins within it
 	line, _ := o.decoder.InputPos()
-	found := newOutline(e, line, o.category())
+	found, isFolder := newOutline(e, line, o.category())
 	inside := found.category
 	if found.url == "" {
 		inside = joinFolders(inside, found.title)
-		o.pending = &found
 	} else {
 		o.outlines = append(o.outlines, found)
+	}
+	if found.url == "" && !isFolder {
+		o.pending = &found
 	}
 	o.folders = append(o.folders, inside)
 	return nil
@@ -216,8 +218,9 @@ func joinFolders(outer, name string) string {
 	return strings.TrimSpace(cut(outer+folderSeparator+name, opmlMaxPath))
 }
 
-// newOutline reads the attributes; their case varies from program to program.
-func newOutline(e xml.StartElement, line int, category string) outline {
+// newOutline reads the attributes; their case varies from program to program. What has no URL of any kind, and no type that asks for
+// one, is a folder also when it is empty.
+func newOutline(e xml.StartElement, line int, category string) (o outline, isFolder bool) {
 	values := map[string]string{}
 	for _, a := range e.Attr {
 		if name := strings.ToLower(a.Name.Local); values[name] == "" {
@@ -228,7 +231,9 @@ func newOutline(e xml.StartElement, line int, category string) outline {
 	if title == "" {
 		title = values["text"]
 	}
-	return outline{line: line, title: title, url: values["xmlurl"], siteURL: values["htmlurl"], category: category}
+	o = outline{line: line, title: title, url: values["xmlurl"], siteURL: values["htmlurl"], category: category}
+	kind := strings.ToLower(values["type"])
+	return o, o.url+o.siteURL+values["url"] == "" && (kind == "" || kind == "folder")
 }
 
 // cut shortens text to so many bytes, at the end of a character.

@@ -25,8 +25,12 @@ func TestReadOPML(t *testing.T) {
 			[]outline{{url: "u", category: "F / G"}, {url: "v", category: "F"}}},
 		{"folder without a name", `<opml><body><outline><outline text="G"><outline xmlUrl="u"/></outline></outline></body></opml>`,
 			[]outline{{url: "u", category: "G"}}},
-		{"line without xmlUrl", `<opml><body><outline text="A" type="rss"/><outline text="F"><outline text="B"/></outline></body></opml>`,
+		{"line without xmlUrl", `<opml><body><outline text="A" type="rss"/><outline text="F"><outline text="B" type="RSS"/></outline></body></opml>`,
 			[]outline{{title: "A"}, {title: "B", category: "F"}}},
+		{"line with another URL", `<opml><body><outline text="A" htmlUrl="s"/><outline text="B" url="x"/><outline text="C" type="link"/></body></opml>`,
+			[]outline{{title: "A", siteURL: "s"}, {title: "B"}, {title: "C"}}},
+		{"empty folders", `<opml><body><outline text="E"/><outline/><outline text="F" type="Folder"></outline>` +
+			`<outline text="G"><outline text="H"/></outline><outline text="A" xmlUrl="u"/></body></opml>`, []outline{{title: "A", url: "u"}}},
 		{"feed with lines in it", `<opml><body><outline text="A" xmlUrl="u"><outline xmlUrl="v"/></outline></body></opml>`,
 			[]outline{{title: "A", url: "u"}, {url: "v"}}},
 		{"upper case", `<OPML><BODY><OUTLINE TEXT="A" XMLURL="u"/></BODY></OPML>`, []outline{{title: "A", url: "u"}}},
