@@ -43,6 +43,15 @@ func (to address) keepCredentials(s *store.FeedSettings) {
 // feedName names a feed in a message: by id and host, never by a URL that may hold a secret.
 func feedName(f store.Feed) string { return fmt.Sprintf("feed %d (%s)", f.ID, fetch.Redact(f.URL)) }
 
+// titledName names a feed so that a person knows it among others of its host.
+func titledName(f store.Feed) string {
+	title := ""
+	if f.Title != "" {
+		title = fmt.Sprintf(" %q", f.Title)
+	}
+	return fmt.Sprintf("feed %d%s in %s (%s)", f.ID, title, f.Category, fetch.Redact(f.URL))
+}
+
 // addressName names an address that a person typed in the same way; one that cannot be read is only "it".
 func addressName(typed string) string {
 	clean, _, _, err := fetch.Normalize(typed)

@@ -118,9 +118,9 @@ func (a *app) startMinute(d *state.Dir) (int, error) {
 	return minute, err
 }
 
-// say prints a line on standard output if that is a terminal: what a command did, for those who watch.
+// say prints a line on standard output if that is a terminal or -v was given: what a command did, for those who watch.
 func (a *app) say(format string, args ...any) {
-	if a.terminal && !a.json && !a.quiet {
+	if (a.terminal || a.verbose) && !a.json && !a.quiet {
 		_ = a.tell(format, args...) // who watches will see that it failed
 	}
 }

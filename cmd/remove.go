@@ -34,25 +34,39 @@ func runRemove(ctx context.Context, a *app, refs []string, o removeOptions) erro
 		if err != nil {
 			return err
 		}
-		items := 0
-		for _, f := range feeds {
-			items += f.Items
-		}
-		what := count(len(feeds), "feed") + " with " + count(items, "item")
-		if len(feeds) == 1 {
-			what = feedName(feeds[0]) + " with " + count(items, "item")
-		}
-		if err := a.confirm(ctx, "remove "+what, o.yes); err != nil {
+		what, each := toRemove(feeds)
+		if err := a.confirm(ctx, "remove "+what, each, o.yes); err != nil {
 			return err
 		}
-		return s.Remove(ctx, ids(feeds), a.now())
+		if err := s.Remove(ctx, ids(feeds), a.now()); err != nil {
+			return err
+		}
+		a.say("removed: %s", what)
+		return nil
 	})
 }
 
-// confirm asks before something that cannot be undone. Without a terminal only --yes is consent.
-func (a *app) confirm(ctx context.Context, what string, yes bool) error {
+// toRemove says what would go: one feed by its title, several as a sum and then each on a line of its own.
+func toRemove(feeds []store.Feed) (what string, each []string) {
+	items := 0
+	for _, f := range feeds {
+		items += f.Items
+		each = append(each, titledName(f)+" with "+count(f.Items, "item"))
+	}
+	if len(feeds) == 1 {
+		return each[0], nil
+	}
+	return count(len(feeds), "feed") + " with " + count(items, "item"), each
+}
+
+// confirm asks before something that cannot be undone, of which each part has a line before the question. Without a terminal only
+// --yes is consent.
+func (a *app) confirm(ctx context.Context, what string, each []string, yes bool) error {
 	if yes {
 		return nil
+	}
+	for _, line := range each {
+		fmt.Fprintln(a.stderr, clean(line))
 	}
 	if !a.isTerminal(a.stdin) || !a.isTerminal(a.stderr) {
 		return &usageError{fmt.Errorf("%s: not without consent", clean(what)), "there is no terminal to ask on; --yes says so beforehand"}

@@ -115,7 +115,11 @@ func runSet(ctx context.Context, a *app, ref string, o setOptions) error {
 		if o.settings() || o.url != nil { // there may be a password in it
 			edit.Settings = func(s *store.FeedSettings) error { return o.apply(s, to, password) }
 		}
-		return s.EditFeed(ctx, feed.ID, edit)
+		if err := s.EditFeed(ctx, feed.ID, edit); err != nil {
+			return err
+		}
+		a.say("set: feed %d", feed.ID)
+		return nil
 	})
 }
 
