@@ -16,8 +16,13 @@ func newAdd(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add URL…",
 		Short: "find the feed of an address, fetch it once, and store it",
-		Args:  takes(1, -1, "URL"),
-		RunE:  p.with(func(ctx context.Context, a *app, args []string) error { return runAdd(ctx, a, args, o) }),
+		Long: `add asks the address itself, then the feeds that its page names, then the common paths, and stores the feed that it finds with
+its items. Of several it lists the addresses, and stores nothing.
+
+For a site that wants a user and password: https://user:password@host/..., or, if the password shall not stand on the command line,
+add --no-fetch, then set ID --user U --password-file F.`,
+		Args: takes(1, -1, "URL"),
+		RunE: p.with(func(ctx context.Context, a *app, args []string) error { return runAdd(ctx, a, args, o) }),
 	}
 	c.Flags().StringVar(&o.Category, "category", "", "into the category `NAME` (default Uncategorized)")
 	c.Flags().StringVar(&o.Title, "title", "", "its title is this `TEXT`, instead of its own")
@@ -69,6 +74,7 @@ func runAdd(ctx context.Context, a *app, addresses []string, o crawl.AddOptions)
 			one.name = fmt.Sprintf("argument %d (%s)", i+1, one.name)
 		}
 		one.AddResult, one.err = crawl.Add(ctx, a.crawlConfig(), address, o)
+		one.err = hintAtScheme(one.err, address)
 		if one.err != nil && isOurs(one.err) {
 			return one.err
 		}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -59,6 +60,21 @@ func addressName(typed string) string {
 		return "an address"
 	}
 	return fetch.Redact(clean)
+}
+
+// hintAtScheme adds to a failed fetch of an address as it was typed that its https was our guess, where that may be what failed.
+func hintAtScheme(err error, typed string) error {
+	var fetched *fetch.Error
+	clean, _, _, unread := fetch.Normalize(typed)
+	own := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(typed)), "feed:")
+	if unread != nil || !strings.HasPrefix(clean, "https:") || strings.HasPrefix(own, "https:") || !errors.As(err, &fetched) {
+		return err
+	}
+	ofAnother := fetched.Answered || fetched.Local || !strings.HasPrefix(err.Error(), fetch.Redact(clean)+": ")
+	if ofAnother || fetched.Kind != fetch.KindTLS && fetched.Kind != fetch.KindConnect {
+		return err
+	}
+	return &hintedError{err, "https was assumed; write http://... if the site has no TLS"}
 }
 
 // typedWithout is an address as it was typed, without user and password.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"crawl/crawl"
+	"crawl/crawl/feed"
 	"crawl/store"
 )
 
@@ -71,7 +72,11 @@ type checkedItem struct {
 func runCheck(ctx context.Context, a *app, address string) error {
 	c, err := crawl.Check(ctx, a.crawlConfig(), address)
 	if err != nil {
-		err = hintAtFile(err, address)
+		err = hintAtScheme(hintAtFile(err, address), address)
+	}
+	var unread *feed.Error
+	if c.URL != "" && errors.As(err, &unread) && unread.Kind == feed.KindNotAFeed {
+		err = &hintedError{err, "crawl add finds the feed of a page"}
 	}
 	if a.json {
 		out := checkedAs(c)

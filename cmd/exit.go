@@ -139,6 +139,8 @@ func hint(err error) string {
 		return "nothing is lost; find the program that holds the database open for writing, and try again"
 	case errors.Is(err, store.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "nothing is lost; free some space and try again"
+	case errors.As(err, &fetched) && fetched.Unauthorized:
+		return "give the user and password: https://user:password@host/..., or crawl add --no-fetch, then crawl set ID --user U --password-file F"
 	case errors.As(err, &fetched): // a permission that is missing is a firewall's
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "the user who runs crawl must be able to write there"

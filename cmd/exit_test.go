@@ -33,6 +33,8 @@ func TestExitCodes(t *testing.T) {
 		{"disk full elsewhere", wrapped(syscall.ENOSPC), 1, true},
 		{"not writable", wrapped(&fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES}), 1, true},
 		{"denied by a firewall", &fetch.Error{Err: syscall.EPERM}, 1, false},
+		{"user and password wanted", wrapped(&fetch.Error{Kind: fetch.KindRefused, Unauthorized: true}), 1, true},
+		{"forbidden", wrapped(&fetch.Error{Kind: fetch.KindRefused}), 1, false},
 		{"read-only", wrapped(syscall.EROFS), 1, true},
 		{"no database", wrapped(&crawl.MissingError{}), 1, true},
 		{"database gone", wrapped(&crawl.MissingError{Gone: true}), 1, true},

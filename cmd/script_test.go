@@ -14,7 +14,8 @@ import (
 
 // TestScripts runs testdata/script/*.txtar, each named after the subcommand it is about, against the real program in a directory
 // of its own. $URL is a server with the sample feeds of the demo (/news.rss, /blog.atom, /journal.rdf, /notes.json), a page that
-// names one feed (/page), one that names two (/two), one that names none (/none), /moved, which redirects to /news.rss for good, and /broken, which answers 500.
+// names one feed (/page), one that names two (/two), one that names none (/none), /moved, which redirects to /news.rss for good, /broken,
+// which answers 500, and /closed, which answers 401. $HOST is its host and port.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "../testdata/script",
@@ -22,6 +23,7 @@ func TestScripts(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(serveScript))
 			e.Defer(server.Close)
 			e.Setenv("URL", server.URL)
+			e.Setenv("HOST", strings.TrimPrefix(server.URL, "http://"))
 			e.Setenv("CRAWL_DIR", e.WorkDir+"/data")
 			e.Setenv("CRAWL_ALLOW_NET", "127.0.0.0/8")
 			e.Setenv("CRAWL_TEST_MAIN", "1") // the demo starts its own executable
@@ -71,6 +73,8 @@ func serveScript(w http.ResponseWriter, r *http.Request) {
 		page("<title>Nothing here</title>")
 	case "/broken":
 		http.Error(w, "out of order", http.StatusInternalServerError)
+	case "/closed":
+		w.WriteHeader(http.StatusUnauthorized)
 	case "/news.rss", "/blog.atom", "/journal.rdf", "/notes.json":
 		body, _ := demoFiles.ReadFile("demo" + r.URL.Path)
 		w.Write(body)

@@ -25,13 +25,14 @@ const (
 
 // Error is a GET that gave no usable answer. Its text names a host, never a whole URL.
 type Error struct {
-	Kind       Kind
-	Local      bool // certainly our own side: no route, no resolver, no descriptors, network down
-	Answered   bool // some HTTP response (a redirect, a broken body) had come before the failure
-	AllowedNet bool // the address tried belongs to AllowNet; public otherwise
-	Requests   int  // that were sent
-	Err        error
-	text       string
+	Kind         Kind
+	Local        bool // certainly our own side: no route, no resolver, no descriptors, network down
+	Answered     bool // some HTTP response (a redirect, a broken body) had come before the failure
+	Unauthorized bool // the server wants a name and password (401)
+	AllowedNet   bool // the address tried belongs to AllowNet; public otherwise
+	Requests     int  // that were sent
+	Err          error
+	text         string
 }
 
 func (e *Error) Error() string { return e.text }

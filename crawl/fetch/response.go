@@ -73,7 +73,9 @@ func (r *Response) Failure() *Error {
 	case (s == http.StatusUnauthorized || s == http.StatusForbidden) && r.BotCheck:
 		return fail(KindRefused, "answered "+statusText(s)+" (a bot check)")
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
-		return fail(KindRefused, "answered "+statusText(s))
+		e := fail(KindRefused, "answered "+statusText(s))
+		e.Unauthorized = s == http.StatusUnauthorized
+		return e
 	case r.BotCheck:
 		return fail(KindHTTP, "answered "+statusText(s)+" (a bot check)")
 	}
