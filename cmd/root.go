@@ -150,6 +150,7 @@ func newRoot(p program) *cobra.Command {
 	} {
 		c.AddCommand(newCommand(p))
 	}
+	completions(p, c)
 	return c
 }
 
