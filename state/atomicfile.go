@@ -9,7 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"crawl/files"
 )
 
 // temporary begins the name of every file that is not yet what it will be.
@@ -38,7 +39,7 @@ func tryWriteFile(path string, data []byte) error {
 		return err
 	}
 	defer os.Remove(file.Name()) // after the rename there is nothing left of that name
-	give(file, filepath.Dir(path))
+	files.Give(file)
 	_, err = file.Write(data)
 	if err == nil {
 		err = file.Sync()
@@ -49,7 +50,7 @@ func tryWriteFile(path string, data []byte) error {
 	if err := os.Rename(file.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return files.SyncDir(filepath.Dir(path))
 }
 
 // writeJSON is writeFile of a value in JSON.
@@ -68,23 +69,10 @@ func removeFile(path string) error {
 		return nil
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(path))
+		err = files.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		return explain("take away", path, err)
-	}
-	return nil
-}
-
-// syncDir makes the names in a directory durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
-		return err
 	}
 	return nil
 }
@@ -110,7 +98,7 @@ func (d *Dir) aside(path string) (string, error) {
 	}
 	bad := filepath.Join(d.snapshots(), "bad")
 	for _, dir := range []string{d.snapshots(), bad} {
-		if err := d.makeDir(dir); err != nil {
+		if err := makeDir(dir); err != nil {
 			return "", err
 		}
 	}

@@ -118,7 +118,7 @@ func machine() string {
 func (d *Dir) gate() (open func(), err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), gateWait)
 	defer cancel()
-	d.makeFile(d.file("id"))
+	makeFile(d.file("id"))
 	lock := flock.New(d.file("id"))
 	if ok, err := lock.TryLockContext(ctx, 2*time.Millisecond); !ok {
 		return nil, explain("wait for another process", lock.Path(), err)

@@ -53,7 +53,7 @@ func (d *Dir) Lock(h Holder) (*Lock, error) {
 	path := d.file("lock")
 	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	for range lockTries {
-		d.makeFile(path)
+		makeFile(path)
 		ok, err := lock.TryLock()
 		if err == nil && ok {
 			ok, err = isAt(lock, path)

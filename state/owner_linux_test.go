@@ -10,8 +10,8 @@ import (
 
 const nobody = 65534
 
-// others gives the names in a directory, itself included, that do not belong to nobody.
-func others(t *testing.T, dir string) (names []string) {
+// others gives the names in a directory, itself included, that do not belong to a user.
+func others(t *testing.T, dir string, user uint32) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -21,7 +21,7 @@ func others(t *testing.T, dir string) (names []string) {
 		if err != nil {
 			return err
 		}
-		if st := info.Sys().(*syscall.Stat_t); st.Uid != nobody || st.Gid != nobody {
+		if st := info.Sys().(*syscall.Stat_t); st.Uid != user || st.Gid != user {
 			names = append(names, path)
 		}
 		return nil
@@ -43,7 +43,7 @@ func TestRootWorksInAnothersDirectory(t *testing.T) {
 	}
 	check := func(step string, err error) {
 		t.Helper()
-		if left := others(t, dir); err != nil || len(left) > 0 {
+		if left := others(t, dir, nobody); err != nil || len(left) > 0 {
 			t.Fatalf("%s: %v; not the user's: %v", step, err, left)
 		}
 	}
@@ -72,7 +72,8 @@ func TestRootWorksInAnothersDirectory(t *testing.T) {
 	check("unlock", lock.Unlock())
 }
 
-// Nothing else becomes the user's: neither what a link leads to, nor what was there before, nor a file in a directory of root's.
+// Nothing else becomes the user's: neither what a link leads to, nor what is made there, nor what was there before, nor a
+// file in a directory of root's. A new snapshot in a directory of root's was the user's whose link led there.
 func TestRootGivesNothingElseAway(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: only root can give files away")
@@ -104,16 +105,17 @@ func TestRootGivesNothingElseAway(t *testing.T) {
 		}
 		defer lock.Unlock()
 		snapshot(t, d, header(d, 1), lines(1))
+		if err := d.SetAside(list(t, d)[0]); err != nil {
+			t.Fatal(err)
+		}
+		snapshot(t, d, header(d, 1), lines(1))
 	}
 	for _, dir := range []string{outside, own} {
-		for _, name := range []string{".", "lock", "id", "snapshots"} {
-			info, err := os.Stat(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if uid := info.Sys().(*syscall.Stat_t).Uid; uid != 0 {
-				t.Errorf("%s in %s belongs to %d", name, dir, uid)
-			}
+		if left := others(t, dir, 0); len(left) > 0 {
+			t.Errorf("not root's any more: %v", left)
+		}
+		if found, err := filepath.Glob(filepath.Join(dir, "snapshots", "*")); len(found) != 2 || err != nil { // 1.jsonl and bad
+			t.Errorf("%v, %v", found, err)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"crawl/files"
 )
 
 // Part is a snapshot being written. One goroutine at a time.
@@ -88,7 +90,7 @@ func (p *Part) source(base *Info) (*reader, error) {
 
 // makeSnapshots makes the directory of snapshots.
 func (d *Dir) makeSnapshots() error {
-	if err := d.makeDir(d.snapshots()); err != nil {
+	if err := makeDir(d.snapshots()); err != nil {
 		return explain("make the directory of snapshots", d.snapshots(), err)
 	}
 	return nil
@@ -103,7 +105,7 @@ func (p *Part) create(source *reader) (err error) {
 	if p.file, err = os.CreateTemp(p.dir.snapshots(), temporary+"*"); err != nil {
 		return explain("create part in", p.dir.snapshots(), err)
 	}
-	give(p.file, p.dir.Path)
+	files.Give(p.file)
 	defer func() {
 		if err != nil {
 			p.file.Close()
@@ -211,7 +213,7 @@ func (p *Part) Sync() error {
 		return err
 	}
 	if !p.named {
-		if err := syncDir(p.dir.snapshots()); err != nil {
+		if err := files.SyncDir(p.dir.snapshots()); err != nil {
 			return p.fail("sync", err)
 		}
 		p.named = true
@@ -258,7 +260,7 @@ func (p *Part) publish() error {
 		return explain("set time of snapshot", path, err)
 	}
 	p.dir.point("snapshot-after-mtime")
-	if err := syncDir(p.dir.snapshots()); err != nil {
+	if err := files.SyncDir(p.dir.snapshots()); err != nil {
 		return explain("make durable", p.dir.snapshots(), err)
 	}
 	return nil

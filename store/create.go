@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"crawl/files"
 )
 
 // prepareFile looks at what is at path, without changing it, and creates the database if that is allowed and nothing is there.
@@ -73,7 +75,7 @@ func (s *Store) create(ctx context.Context, path string) error {
 		return fmt.Errorf("create it: %w", bare(err))
 	}
 	sweep(path)
-	return syncDirectory(filepath.Dir(path))
+	return files.SyncDir(filepath.Dir(path))
 }
 
 // lockDirectory lets one process at a time make a database in a directory. Where directories cannot be locked (NFS) the run lock
@@ -109,7 +111,7 @@ func (s *Store) moveAside(path string) error {
 	if !moved {
 		return nil
 	}
-	return syncDirectory(filepath.Dir(path))
+	return files.SyncDir(filepath.Dir(path))
 }
 
 // bare is an error of os without its path, for Open names that.
@@ -156,7 +158,7 @@ func (s *Store) buildWith(ctx context.Context, path string, scripts []string) er
 }
 
 // claimFile makes an empty file that only its owner can read, for a database holds the passwords of feeds. SQLite would make it
-// for everybody to read; it gives the mode of the database to the -wal and -shm beside it.
+// for everybody to read; it gives the mode and the owner of the database to the -journal, -wal and -shm beside it.
 func claimFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -165,19 +167,11 @@ func claimFile(path string) error {
 	if err != nil {
 		return err
 	}
+	files.Give(f)
 	return f.Close()
 }
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-func syncDirectory(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
