@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,9 @@ func newItems(p program) *cobra.Command {
 		Short: "items, newest first; with --after, changes in order",
 		Long: `items prints stored items, newest first. With --after SEQ it prints changes (new, updated, removed) in order of seq: a program that
 remembers the last seq it handled, and asks for what came after it, never misses and never repeats a change.
+
+A removal is known by the ids of its item and feed alone. With --after, --category lets the removals of all feeds that are gone
+through, also those of other categories, and --feed takes the id of a feed that is gone.
 
 In CSV a cell with text of a feed that begins with = + - @, a tab or a line break has a ' before it, for a spreadsheet would take it
 for a formula.`,
@@ -89,7 +93,7 @@ func runItems(ctx context.Context, a *app, o itemsOptions) error {
 	})
 }
 
-// filter says what the flags choose. A category or feed that is not there is an error.
+// filter says what the flags choose. A category or feed that is not there is an error, but for the id of a feed that left changes.
 func (o itemsOptions) filter(ctx context.Context, s *store.Store) (store.ItemFilter, error) {
 	f := store.ItemFilter{ByChange: o.byChange, After: o.after, Limit: o.limit}
 	if o.category != nil {
@@ -98,9 +102,25 @@ func (o itemsOptions) filter(ctx context.Context, s *store.Store) (store.ItemFil
 		}
 		f.Category = *o.category
 	}
-	feeds, err := find(ctx, s, o.feeds)
-	f.FeedIDs = ids(feeds)
-	return f, err
+	for _, ref := range o.feeds {
+		id, err := o.feed(ctx, s, ref)
+		if err != nil {
+			return f, err
+		}
+		f.FeedIDs = append(f.FeedIDs, id)
+	}
+	return f, nil
+}
+
+// feed is the id of the feed that a flag names; by id also of one that is gone, when its removals are asked for.
+func (o itemsOptions) feed(ctx context.Context, s *store.Store, ref string) (int64, error) {
+	if id, err := strconv.ParseInt(ref, 10, 64); err == nil && o.byChange {
+		if gone, err := s.IsGone(ctx, id); gone || err != nil {
+			return id, err
+		}
+	}
+	f, err := s.FindFeed(ctx, feedRef(ref))
+	return f.ID, err
 }
 
 // sinceWhen reads an instant or a duration back from now; "" is the zero time.

@@ -36,6 +36,21 @@ func (s *Store) FindFeed(ctx context.Context, ref string) (feed Feed, err error)
 	return feed, nil
 }
 
+// IsGone tells whether a feed was removed whose items have left changes behind.
+func (s *Store) IsGone(ctx context.Context, feed int64) (gone bool, err error) {
+	err = s.view(ctx, func(t *tx) error {
+		n, err := t.one(`
+			SELECT CASE WHEN EXISTS (SELECT 1 FROM feeds WHERE id = ?1) THEN 0 ELSE EXISTS (SELECT 1 FROM changes WHERE feed_id = ?1) END`,
+			feed)
+		gone = n != 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("look up feed %d: %w", feed, err)
+	}
+	return gone, nil
+}
+
 // feedID returns the id of the feed that ref names, 0 if there is none.
 func (t *tx) feedID(ref string) (int64, error) {
 	if id, err := strconv.ParseInt(ref, 10, 64); err == nil {

@@ -37,7 +37,8 @@ type ItemFilter struct {
 // Items yields items; a removed change has only Seq, Kind, ID and FeedID.
 //
 // With ByChange, an earlier change of an item that is gone by now is left out: its removal comes. The other changes carry the
-// item as it is now. With Category, removals of feeds that are gone themselves are left out, for they are in no category.
+// item as it is now. With Category, the removals of all feeds that are gone themselves come, too: which category they were in nobody
+// knows, and who follows one category must learn of its own.
 func (s *Store) Items(ctx context.Context, f ItemFilter) iter.Seq2[ItemRow, error] {
 	return func(yield func(ItemRow, error) bool) {
 		stopped := false
@@ -147,9 +148,11 @@ func (f ItemFilter) conditions(feed, at string) (string, []driver.Value) {
 		where, args = where+" AND "+feed+" IN (SELECT value FROM json_each(?))", append(args, idList(f.FeedIDs))
 	}
 	if f.Category != "" {
-		where += " AND " + feed + ` IN (
-			SELECT m.id FROM feeds m JOIN categories g ON g.id = m.category_id WHERE g.name = ?)`
-		args = append(args, f.Category)
+		in := feed + ` IN (SELECT m.id FROM feeds m JOIN categories g ON g.id = m.category_id WHERE g.name = ?)`
+		if f.ByChange {
+			in = "(" + in + " OR c.kind = 'removed' AND NOT EXISTS (SELECT 1 FROM feeds g WHERE g.id = c.feed_id))"
+		}
+		where, args = where+" AND "+in, append(args, f.Category)
 	}
 	return where, args
 }

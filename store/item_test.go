@@ -72,6 +72,16 @@ func TestItems(t *testing.T) {
 4 updated 2 of 1 TWO [title content]
 5 new 4 of 1 four []
 6 removed 3 of 2  []`)
+	for _, f := range []ItemFilter{{Category: "a"}, {Category: "b"}, {FeedIDs: []int64{2}}, {Category: "a", FeedIDs: []int64{2}}} {
+		f.ByChange, f.After = true, 5
+		want(t, "a removal to who follows", read(t, s, f), "6 removed 3 of 2  []")
+	}
+	want(t, "a removal to who follows another feed", read(t, s, ItemFilter{ByChange: true, After: 5, FeedIDs: []int64{1}}), "")
+	for id, want := range map[int64]bool{a: false, b: true, 99: false} {
+		if gone, err := s.IsGone(ctx, id); gone != want || err != nil {
+			t.Errorf("feed %d is gone: %v, %v", id, gone, err)
+		}
+	}
 	counts, highest, err := s.ChangeCounts(ctx, 3)
 	if err != nil || highest != 6 || fmt.Sprint(counts) != "map[new:1 removed:1 updated:1]" {
 		t.Errorf("%v %d %v", counts, highest, err)
