@@ -28,13 +28,13 @@ func (s *session) afterMerge() []step {
 	}
 }
 
-// dueSteps gives the steps that are due. Without any category of this hour none is.
+// dueSteps gives the steps that are due. Without any category of this hour none is that is due once an hour.
 func (s *session) dueSteps(ctx context.Context, any bool) ([]step, error) {
-	if !any {
-		return nil, nil
-	}
 	var out []step
 	for _, st := range s.afterMerge() {
+		if st.due == nil && !any {
+			continue
+		}
 		due, err := s.isDue(ctx, st)
 		if err != nil {
 			return nil, err
