@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -167,7 +168,12 @@ func TestTooManyRequestsAfterARedirect(t *testing.T) {
 	t.Parallel()
 	b := newWeb(t)
 	from, limited := b.host(), b.host()
-	full := b.page(limited+"/full", always(reply{status: http.StatusTooManyRequests})).url
+	beside, err := net.Listen("tcp4", strings.Split(strings.TrimPrefix(limited, "http://"), ":")[0]+":0") // of one domain, and no waiting there
+	if err != nil {
+		t.Fatal(err)
+	}
+	go b.server.Serve(beside)
+	full := b.page("http://"+beside.Addr().String()+"/full", always(reply{status: http.StatusTooManyRequests})).url
 	moved := b.page(from+"/moved", always(reply{status: http.StatusFound, header: map[string]string{"Location": full}})).url
 	feed := func(url string) string { return b.page(url, always(reply{body: rss("", 1, 2)})).url }
 	neighbour, other := feed(from+"/feed"), feed(limited+"/feed")

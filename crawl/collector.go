@@ -65,16 +65,18 @@ func (c *collector) run(ctx context.Context) error {
 	for {
 		select {
 		case f, ok := <-c.p.results:
-			switch {
-			case !ok:
+			if !ok {
 				return c.end(ctx, failed)
-			case failed != nil:
-				c.abandon(f)
-			default:
+			}
+			c.s.sum.Requests += f.reqs
+			switch {
+			case failed == nil:
 				check(c.take(f))
 				if c.outage.down {
 					c.p.stop(errOutage)
 				}
+			case f.what != moved: // that comes again
+				c.abandon(f)
 			}
 		case <-tick.C:
 		}
@@ -109,8 +111,10 @@ func (c *collector) take(f *finished) error {
 	case notStarted, unsent, cut:
 		c.abandon(f)
 		return nil
+	case moved: // no outcome yet, but an answer
+		_, free := c.outage.judge(f.event, f)
+		return c.settleAll(free)
 	}
-	c.s.sum.Requests += f.reqs
 	if f.event.answered {
 		c.s.answers++
 	}

@@ -65,3 +65,28 @@ func TestAWriteThatFailsLosesNoResult(t *testing.T) {
 		}
 	}
 }
+
+// Every request that was sent is counted, whatever became of it, and after an error of ours too: those that were cut off were left out.
+// What goes on elsewhere has not ended.
+func TestEveryRequestIsCounted(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		cat := &category{loose: !broken} // else number 0, which has no file
+		p := newPool(testSession(t), []*category{cat})
+		p.stop = stop
+		c := newCollector(p, 100, 0)
+		for what := answered; what <= moved; what++ {
+			p.results <- &finished{what: what, event: answerAt("x", 1), reqs: 1 << what, task: &task{cat: cat}, claim: &store.Claim{}}
+		}
+		close(p.results)
+		if err := c.run(ctx); broken == (err == nil) {
+			t.Errorf("broken %v: %v", broken, err)
+		}
+		if n := p.s.sum.Requests; n != 1<<(moved+1)-1 {
+			t.Errorf("broken %v: requests %b", broken, n)
+		}
+		if want := map[bool]int{false: 3, true: 5}[broken]; len(c.left) != want {
+			t.Errorf("broken %v: %d are left, want %d", broken, len(c.left), want)
+		}
+	}
+}

@@ -31,7 +31,7 @@ type pool struct {
 	parsing chan struct{}   // as many as there are cores
 	over    <-chan struct{} // closed when the end of the run waits no longer for documents
 	jobs    chan job        // for the workers
-	freed   chan string     // hosts of tasks that ended
+	freed   chan ended
 	results chan *finished
 	room    *room
 	stop    context.CancelCauseFunc
@@ -54,7 +54,7 @@ func newPool(s *session, cats []*category) *pool {
 		workers: min(firstWorkers, s.cfg.Settings.Workers),
 		parsing: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		jobs:    make(chan job, s.cfg.Settings.Workers),
-		freed:   make(chan string, s.cfg.Settings.Workers),
+		freed:   make(chan ended, s.cfg.Settings.Workers),
 		results: make(chan *finished, 2*claimBatch),
 		room:    newRoom(),
 	}
@@ -102,8 +102,8 @@ func (p *pool) dispatch(ctx context.Context) (err error) {
 		}
 		waited = false
 		select {
-		case host := <-p.freed:
-			p.ended(host)
+		case e := <-p.freed:
+			p.ended(e)
 		case <-tick.C:
 			waited = true
 			p.grow()
@@ -118,10 +118,14 @@ func (p *pool) dispatch(ctx context.Context) (err error) {
 	return err
 }
 
-// end tells the collector of tasks that end without having been started.
+// end tells the collector of tasks that end without being started, or without going on.
 func (p *pool) end(what fate, tasks []*task) {
 	for _, t := range tasks {
-		p.results <- &finished{task: t, what: what}
+		f := &finished{task: t, what: what, claim: t.claimed()}
+		if what == notStarted && f.claim != nil {
+			f.what = unsent
+		}
+		p.results <- f
 	}
 }
 
@@ -149,17 +153,27 @@ func (p *pool) grow() {
 	p.done = 0
 }
 
-func (p *pool) ended(host string) {
+// ended is a worker that is free again.
+type ended struct {
+	task   *task
+	onward *onward // the task goes on at another host when its turn comes there; nil if it has ended
+}
+
+func (p *pool) ended(e ended) {
 	p.busy--
 	p.done++
-	p.queue.finished(host)
+	p.queue.finished(e.task.host)
+	if e.onward != nil {
+		e.task.onward, e.task.host = e.onward, e.onward.get.Host
+		p.queue.add(e.task)
+	}
 }
 
 func (p *pool) endedAlready() {
 	for {
 		select {
-		case host := <-p.freed:
-			p.ended(host)
+		case e := <-p.freed:
+			p.ended(e)
 		default:
 			return
 		}
@@ -175,7 +189,7 @@ func (p *pool) start(ctx context.Context, waited bool) error {
 			return nil
 		}
 		var failed error
-		for _, tasks := range alike(p.queue.take(n)) {
+		for _, tasks := range alike(p.goOn(ctx, p.queue.take(n))) {
 			if failed == nil {
 				failed = p.claim(ctx, tasks)
 			}
@@ -188,6 +202,28 @@ func (p *pool) start(ctx context.Context, waited bool) error {
 		}
 	}
 	return nil
+}
+
+// goOn lets those go on that are claimed already, and gives the others.
+func (p *pool) goOn(ctx context.Context, tasks []*task) (others []*task) {
+	for _, t := range tasks {
+		if c := t.claimed(); c != nil {
+			p.busy++
+			p.employ(ctx, job{t, c})
+		} else {
+			others = append(others, t)
+		}
+	}
+	return others
+}
+
+// employ gives a worker a job.
+func (p *pool) employ(ctx context.Context, j job) {
+	if p.started < p.busy {
+		p.started++
+		go p.work(ctx)
+	}
+	p.jobs <- j
 }
 
 // alike parts tasks by the condition under which they may be claimed: of a category that is extended only what is due at once.
@@ -227,11 +263,7 @@ func (p *pool) claim(ctx context.Context, tasks []*task) error {
 			p.deliver(&finished{task: t, what: missed})
 			continue
 		}
-		if p.started < p.busy {
-			p.started++
-			go p.work(ctx)
-		}
-		p.jobs <- job{t, c}
+		p.employ(ctx, job{t, c})
 	}
 	return nil
 }
@@ -259,8 +291,9 @@ func (p *pool) announce(c *category) {
 
 // deliver hands a finished task to the collector and frees its worker.
 func (p *pool) deliver(f *finished) {
+	e := ended{f.task, f.onward}
 	p.results <- f
-	p.freed <- f.task.host
+	p.freed <- e
 }
 
 // deferQuiet takes the feeds of domains that asked for quiet (429) out of the queue: the next hour asks them.
@@ -268,7 +301,7 @@ func (p *pool) deferQuiet() {
 	if !p.quiet.news() {
 		return
 	}
-	p.end(deferred, p.queue.drop(func(t *task) bool { return p.quiet.has(t.registrable()) }))
+	p.end(deferred, p.queue.drop(func(t *task) bool { return p.quiet.has(t.asks()) }))
 }
 
 // What became of a task.
@@ -279,8 +312,9 @@ const (
 	missed                 // another process had claimed it, or it is no longer due
 	deferred               // left out by the cap, or because its domain asked for quiet
 	notStarted             // the run ended before it was claimed
-	unsent                 // claimed, but nothing was sent
+	unsent                 // claimed, but nothing was sent, or nothing to where a redirect led
 	cut                    // sent, but the run ended before the outcome
+	moved                  // it goes on at another host when its turn comes there
 )
 
 // finished is a task on its way to the collector.
@@ -289,11 +323,12 @@ type finished struct {
 	what   fate
 	claim  *store.Claim
 	result store.Result
-	data   []byte // the result as its snapshot line carries it
-	weight int64  // of the result in the room
+	onward *onward // of what has moved
+	data   []byte  // the result as its snapshot line carries it
+	weight int64   // of the result in the room
 	// abandoned: its document is still being read, for it hangs
 	abandoned bool
 	event     event
-	reqs      int
+	reqs      int    // that were sent
 	whole     string // why the document was parsed whole; "" if it was not, or nothing was known before
 }

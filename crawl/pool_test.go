@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"crawl/crawl/fetch"
 	"crawl/state"
+	"crawl/store"
 )
 
 // Where the database refuses a claim, every task is told of: those of the claim, and those that still wait.
@@ -81,6 +83,40 @@ func TestWorkersGrow(t *testing.T) {
 		}
 		if p.grow(); p.workers != tt.want || p.done != 0 {
 			t.Errorf("%s: %d workers, want %d; done %d", tt.name, p.workers, tt.want, p.done)
+		}
+	}
+}
+
+// A feed that waits where a redirect led keeps its claim, which is given back: as deferred when that host asks for quiet, as unsent when the
+// run ends; a place at its own host it has given up.
+func TestWhoWaitsWhereARedirectLed(t *testing.T) {
+	s := testSession(t)
+	s.cfg.Settings.PerHost, s.cfg.Settings.Workers = 1, 4
+	for _, want := range []fate{deferred, unsent} {
+		p := newPool(s, nil)
+		tk, busy := tasksOf("a.example")[0], tasksOf("b.example")[0]
+		tk.URL, busy.URL = "http://a.example/", "http://b.example/"
+		p.queue.add(tk)
+		p.queue.add(busy)
+		p.queue.take(2)
+		p.busy = 2
+		p.ended(ended{tk, &onward{&store.Claim{ID: 7}, &fetch.Onward{Host: "b.example"}}})
+		if p.busy != 1 || p.queue.waiting != 1 || p.queue.startable(5) != 0 || len(p.queue.hosts) != 1 {
+			t.Fatalf("%d are busy, %d wait at %d hosts, %d may start", p.busy, p.queue.waiting, len(p.queue.hosts), p.queue.startable(5))
+		}
+		if want == deferred {
+			p.quiet.add("a.example") // which has answered
+			p.deferQuiet()
+			p.quiet.add("b.example")
+			p.deferQuiet()
+		} else {
+			p.end(notStarted, p.queue.drop(func(*task) bool { return true }))
+		}
+		if len(p.results) != 1 {
+			t.Fatalf("%d results", len(p.results))
+		}
+		if f := <-p.results; f.what != want || f.claim == nil || f.claim.ID != 7 {
+			t.Errorf("%+v, want fate %v", f, want)
 		}
 	}
 }

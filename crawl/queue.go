@@ -3,6 +3,7 @@ package crawl
 import (
 	"container/heap"
 	"slices"
+	"sort"
 
 	"crawl/crawl/fetch"
 	"crawl/store"
@@ -15,6 +16,30 @@ type task struct {
 	host   string
 	order  int
 	domain string // worked out when first needed
+	onward *onward
+	turn   int // of its domain, at a host to which a redirect led; 0 at its own
+}
+
+// onward is a claimed feed's GET that waits at a host to which a redirect led.
+type onward struct {
+	claim *store.Claim
+	get   *fetch.Onward
+}
+
+// claimed is the task's claim, nil if it has none yet.
+func (t *task) claimed() *store.Claim {
+	if t.onward == nil {
+		return nil
+	}
+	return t.onward.claim
+}
+
+// asks is the registrable domain that the task's next request goes to.
+func (t *task) asks() string {
+	if t.onward == nil {
+		return t.registrable()
+	}
+	return fetch.Domain("http://" + t.host)
 }
 
 func (t *task) registrable() string {
@@ -24,10 +49,12 @@ func (t *task) registrable() string {
 	return t.domain
 }
 
-// hostQueue is the feeds of one host that wait, in order.
+// hostQueue is the feeds of one host that wait, in order: its own, then those that redirects led here, whose domains take turns,
+// for anybody can redirect many feeds to one host.
 type hostQueue struct {
 	name    string
 	waiting []*task
+	turns   map[string]int // that each domain has had or waits for
 	busy    int
 	index   int // in the heap; -1 when not there
 }
@@ -51,7 +78,15 @@ func (q *queue) add(t *task) {
 		h = &hostQueue{name: t.host, index: -1}
 		q.hosts[t.host] = h
 	}
-	h.waiting = append(h.waiting, t)
+	if t.onward != nil {
+		if h.turns == nil {
+			h.turns = map[string]int{}
+		}
+		h.turns[t.registrable()]++
+		t.turn = h.turns[t.registrable()]
+	}
+	at := sort.Search(len(h.waiting), func(i int) bool { return h.waiting[i].turn > t.turn })
+	h.waiting = slices.Insert(h.waiting, at, t)
 	q.waiting++
 	q.settle(h)
 }

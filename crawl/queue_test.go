@@ -133,3 +133,26 @@ func TestQueueDrop(t *testing.T) {
 		t.Errorf("%d left to take", len(rest))
 	}
 }
+
+// A host's own feeds come first, then those that redirects led there, the oldest first; but the domains of these take turns, so that
+// nobody fills the line with many feeds of one.
+func TestWhereRedirectsLeadDomainsTakeTurns(t *testing.T) {
+	q := newQueue(1)
+	tasks := tasksOf("h", "h", "h", "h", "h", "h", "h", "h")
+	for i, domain := range []string{"many.example", "many.example", "many.example", "one.example", "", "two.example", "many.example", ""} {
+		if domain != "" {
+			tasks[i].domain, tasks[i].onward = domain, &onward{}
+		}
+		q.add(tasks[i])
+	}
+	for _, want := range []int64{4, 7, 0, 3, 5, 1, 2, 6} {
+		got := q.take(5)
+		if len(got) != 1 || got[0].ID != want {
+			t.Fatalf("%d tasks at a time, the first %d, want %d", len(got), got[0].ID, want)
+		}
+		q.finished("h")
+	}
+	if len(q.hosts) != 0 {
+		t.Errorf("%d hosts are remembered", len(q.hosts))
+	}
+}

@@ -200,7 +200,6 @@ func (s *session) connect() error {
 	if s.cfg.Fetch.Sessions, err = s.dir.Sessions(); err != nil {
 		s.cfg.Log.Info("begin without TLS sessions", slog.Any("error", err))
 	}
-	s.cfg.Fetch.PerHost = s.cfg.Settings.PerHost
 	s.client, err = fetch.New(s.cfg.Fetch)
 	return err
 }

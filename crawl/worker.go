@@ -16,45 +16,58 @@ import (
 // errNotSent keeps a request from going out: the run is ending, the lease has passed, or the domain asked for quiet.
 var errNotSent = errors.New("not sent")
 
-// fetch makes one claimed task's request, reads the answer, and works out what it means. It never fails: each feed fails alone.
+// fetch makes one claimed task's request or goes on with it, reads the answer, and works out what it means. It never fails: each feed
+// fails alone.
 func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
 	f := &finished{task: t, claim: c}
 	f.event = event{
 		start: p.s.cfg.Now(), healthy: c.ConsecutiveFailures == 0, worked: !c.LastSuccessAt.IsZero(),
 		again: p.heard && !c.PreviousAttemptAt.Before(p.s.hour),
 	}
-	if p.excluded(t, c, f.event.start) {
+	if t.onward == nil && p.excluded(t, c, f.event.start) {
 		f.what = deferred
 		return f
 	}
-	sent, hush := false, false
-	req := p.s.request(c)
-	req.Before = func() error {
-		hush = !sent && p.quiet.any() && p.quiet.has(t.registrable())
+	hush := false
+	resp, err := p.get(ctx, t, c, func() error {
+		hush = f.reqs == 0 && p.quiet.any() && p.quiet.has(t.asks())
 		if ctx.Err() != nil || !p.leases.valid() || hush {
 			return errNotSent
 		}
-		sent = true
+		f.reqs++
 		return nil
-	}
-	resp, err := p.s.client.Get(ctx, req)
+	})
 	defer func() {
 		if !f.abandoned {
 			resp.Release()
 		}
 	}()
 	at := p.s.cfg.Now()
+	var next *fetch.Onward
 	switch {
 	case hush:
 		f.what = deferred
 	case err != nil && (ctx.Err() != nil || errors.Is(err, errNotSent)):
-		if f.what = unsent; sent {
+		if f.what = unsent; f.reqs > 0 {
 			f.what = cut
 		}
+	case errors.As(err, &next):
+		f.what, f.onward = moved, &onward{c, next}
+		f.event.answered, f.event.allowed, f.event.end = true, next.AllowedNet, at
 	default:
 		p.finish(ctx, f, resp, err, at)
 	}
 	return f
+}
+
+// get begins a task's GET, or goes on with it.
+func (p *pool) get(ctx context.Context, t *task, c *store.Claim, before func() error) (*fetch.Response, error) {
+	if t.onward != nil {
+		return t.onward.get.Get(ctx, before)
+	}
+	req := p.s.request(c)
+	req.Before, req.Turns = before, true
+	return p.s.client.Get(ctx, req)
 }
 
 // excluded tells whether the feed's document asks not to be fetched at this time (rule T7). Who forces it or names it, or adds or
@@ -81,10 +94,7 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 				return
 			}
 		}
-		f.reqs = resp.Requests
 		p.recall(ctx, o)
-	} else if fe := (*fetch.Error)(nil); errors.As(err, &fe) {
-		f.reqs = fe.Requests
 	}
 	if f.abandoned && o.err == nil {
 		f.what = cut

@@ -33,7 +33,6 @@ type Options struct {
 	HeaderTimeout  time.Duration  // from the request to the end of the answer's header; 20s
 	MaxBody        int64          // decoded bytes of one body; 16 MiB
 	MaxMemory      int64          // bytes of all bodies under way, at least what one of MaxBody needs; 256 MiB
-	PerHost        int            // requests under way to a host beside which no redirect is followed there; 2
 	AllowNet       []netip.Prefix // networks that the address guard opens, on any port
 	Proxy          *url.URL       // http, https or socks5; behind one, only literal addresses are guarded
 	Sessions       []byte         // what Client.Sessions of an earlier client gave (Q11)
@@ -47,7 +46,6 @@ func (o Options) withDefaults() Options {
 	o.HeaderTimeout = cmp.Or(o.HeaderTimeout, 20*time.Second)
 	o.MaxBody = cmp.Or(o.MaxBody, DefaultMaxBody)
 	o.MaxMemory = cmp.Or(o.MaxMemory, 256<<20)
-	o.PerHost = cmp.Or(o.PerHost, 2)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -80,7 +78,6 @@ type Client struct {
 	memory   *memory
 	decoding chan struct{} // one token for each body that is being decoded
 	sessions *sessions
-	visits   *visits
 	sequence atomic.Int64 // counts events: GETs that begin, names that are resolved
 	resolved atomic.Int64 // the sequence number of the resolver's last answer
 
@@ -105,7 +102,6 @@ func New(o Options) (*Client, error) {
 		memory:     newMemory(o.MaxMemory, o.MaxBody),
 		decoding:   make(chan struct{}, runtime.GOMAXPROCS(0)),
 		sessions:   unmarshalSessions(o.Sessions, o.Now),
-		visits:     newVisits(o.PerHost),
 		transports: map[route]*http.Transport{},
 	}
 	c.dial = c.dialGuarded

@@ -41,9 +41,9 @@ type get struct {
 	chain         chain
 	cookies       cookies
 	hold          *hold
-	leave         func() // ends the visit of the hop's host
-	started       time.Time
-	sequence      int64 // Client.sequence at the start
+	started       time.Time     // of this part of the chain
+	used          time.Duration // by the parts before
+	sequence      int64         // Client.sequence at the start
 	proxied       bool
 
 	conditional  bool  // the hop at hand carries validators
@@ -61,16 +61,22 @@ type get struct {
 type getKey struct{}
 
 // Get makes one GET with its redirects. It returns a *Response for every whole HTTP answer, else an error that is an *Error, or
-// wraps the context's cause when ctx ended it (not a timeout of its own), or Before's error.
+// wraps the context's cause when ctx ended it (not a timeout of its own), or Before's error, or is an *Onward if r.Turns is set.
 func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
-	g := &get{c: c, r: r, parent: ctx, started: time.Now(), sequence: c.sequence.Add(1)}
+	g := &get{c: c, r: r}
 	if err := g.prepare(); err != nil {
 		return nil, err
 	}
+	return g.run(ctx)
+}
+
+// run goes on from the hop at hand, within what is left of the time.
+func (g *get) run(ctx context.Context) (*Response, error) {
+	g.parent, g.started, g.sequence, g.answered = ctx, time.Now(), g.c.sequence.Add(1), false
 	ctx = context.WithValue(ctx, getKey{}, g)
 	g.ctx, g.cancel = context.WithCancelCause(ctx)
 	defer g.cancel(nil)
-	limit := time.AfterFunc(c.o.Timeout, func() { g.cancel(errTotal) })
+	limit := time.AfterFunc(g.c.o.Timeout-g.used, func() { g.cancel(errTotal) })
 	defer limit.Stop()
 	response, err := g.follow()
 	if err != nil {
@@ -217,7 +223,7 @@ func (g *get) finish(answer *http.Response) (*Response, error) {
 			return nil, err
 		}
 	}
-	r.Requests, r.Bytes, r.Elapsed = g.requests, g.bytes, time.Since(g.started)
+	r.Requests, r.Bytes, r.Elapsed = g.requests, g.bytes, g.used+time.Since(g.started)
 	return r, nil
 }
 

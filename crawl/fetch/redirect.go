@@ -1,11 +1,13 @@
 package fetch
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
 	"slices"
+	"time"
 
 	"golang.org/x/net/publicsuffix"
 )
@@ -44,8 +46,6 @@ func (c *chain) permanentURL() string {
 
 // follow sends the request and goes where redirects lead.
 func (g *get) follow() (*Response, error) {
-	g.leave = g.c.visits.begin(g.url.Host)
-	defer func() { g.leave() }()
 	for {
 		answer, err := g.send()
 		if err != nil {
@@ -57,14 +57,32 @@ func (g *get) follow() (*Response, error) {
 			return g.finish(answer)
 		}
 		answer.Body.Close()
-		g.leave()
+		from := g.url.Host
 		if err := g.turn(answer, location); err != nil {
 			return nil, err
 		}
-		if g.leave, err = g.c.visits.follow(g.ctx, g.url.Host); err != nil {
-			return nil, g.classify(err)
+		if g.r.Turns && g.url.Host != from {
+			g.used += time.Since(g.started)
+			return nil, &Onward{Host: g.url.Host, AllowedNet: g.gotAllowed, get: g}
 		}
 	}
+}
+
+// Onward is the error of a GET that a redirect has led to another host: it holds nothing, and its time stands still, until its caller
+// has seen to its turn there and lets it go on.
+type Onward struct {
+	Host       string // where it goes on, as Host gives it
+	AllowedNet bool   // the redirect came from a network of AllowNet (not from a public address)
+	get        *get
+}
+
+func (o *Onward) Error() string { return "a redirect leads to " + o.Host }
+
+// Get goes on, with the rest of the GET's time, as Client.Get does, and may give an *Onward again. It may be called once. before is
+// Request.Before from now on. An *Error is Answered if an answer came since.
+func (o *Onward) Get(ctx context.Context, before func() error) (*Response, error) {
+	o.get.r.Before = before
+	return o.get.run(ctx)
 }
 
 // turn moves the GET to where a redirect points, or says why not.

@@ -25,6 +25,7 @@ type Request struct {
 	UserAgent     string            // instead of the client's
 	Proxy         string            // instead of the client's
 	Insecure      bool              // do not verify TLS, for this request alone
+	Turns         bool              // where a redirect leads to another host, Get gives an *Onward instead of going there (rule R7)
 	// Before is called right before the first byte goes out (and before each further hop). An error keeps the request
 	// from being sent (a lost lease) and is returned wrapped by Get.
 	Before func() error
