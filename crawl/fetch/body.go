@@ -91,6 +91,8 @@ func (g *get) broken(err error, r *Response) error {
 		kind, why = KindTimeout, "the body did not end within "+g.c.o.Timeout.String()
 	case errors.Is(cause, errSlow):
 		kind, why = KindTimeout, fmt.Sprintf("the body came slower than %s in %s", size(g.c.slow.bytes), g.c.slow.window)
+	case errors.Is(err, errLongAnswer):
+		kind, why = KindTooLarge, "the answer is larger than that of any body of "+size(g.c.o.MaxBody)
 	}
 	if kind == KindTimeout && g.bytes == 0 {
 		return g.fail(kind, why, err)

@@ -149,7 +149,31 @@ func TestAnswerWithoutEnd(t *testing.T) {
 	})
 	c.o.MaxBody = 64 << 10
 	r, err := c.Get(t.Context(), Request{URL: s.URL})
-	if err != nil || r.TruncatedKind == "" || r.Bytes > 64<<10 {
-		t.Errorf("%+v %v", r, err)
+	if err != nil || r.TruncatedKind != KindTooLarge || r.Bytes > 64<<10 {
+		t.Errorf("%v %v", r, err)
+	}
+}
+
+// TestChunksWithoutEndOverTLS: the sizes of chunks count as well where a connection is bounded, so that it ended before the body reached its
+// limit, and the body was said to have broken off.
+func TestChunksWithoutEndOverTLS(t *testing.T) {
+	for _, chunk := range []string{"1\r\n<\r\n", "4\r\n<i/>\r\n", "100\r\n" + strings.Repeat("<i/>", 64) + "\r\n"} {
+		s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // without HTTP/2
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, head200+"Transfer-Encoding: chunked\r\n\r\n")
+			endless(chunk)(conn)
+		}))
+		defer s.Close()
+		c := newClient(t, func(o *Options) { o.MaxBody = 1 << 20 })
+		r, err := c.Get(t.Context(), Request{URL: s.URL, Insecure: true})
+		if err != nil || r.TruncatedKind != KindTooLarge || len(r.Body) == 0 || r.Bytes > 1<<20+1 {
+			t.Errorf("chunks of %.3q: %v %v", chunk, r, err)
+		}
+		r.Release()
 	}
 }
