@@ -153,15 +153,10 @@ func (p program) complain(err error) {
 	if err == nil || errors.Is(err, errSaid) || errors.Is(err, errChoose) {
 		return
 	}
-	fmt.Fprintf(p.stderr, "crawl: %s\n", clean(onOneLine(err)))
+	fmt.Fprintf(p.stderr, "crawl: %s\n", clean(crawl.ErrorLine(err)))
 	if h := hint(err); h != "" {
 		fmt.Fprintf(p.stderr, "hint: %s\n", clean(h))
 	}
-}
-
-// onOneLine is an error's text on one line: what was joined has one for each error.
-func onOneLine(err error) string {
-	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' }), "; ")
 }
 
 // didYouMean is a hint with the nearest of some names, "" if none is near.

@@ -183,9 +183,9 @@ func checkOutline(client *fetch.Client, o outline) (address, error) {
 // reasonOf is why an address was refused, with what would change that.
 func reasonOf(err error) string {
 	if h := hint(err); h != "" {
-		return onOneLine(err) + "; " + h
+		return crawl.ErrorLine(err) + "; " + h
 	}
-	return onOneLine(err)
+	return crawl.ErrorLine(err)
 }
 
 // noteRepeated says that a line repeats an earlier one, if that could surprise: in another folder.

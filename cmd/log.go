@@ -4,6 +4,8 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+
+	"crawl/crawl"
 )
 
 // newLog builds the log on standard error. What std log is given (net/http writes servers' bytes there) becomes its info records.
@@ -16,7 +18,7 @@ func newLog(w io.Writer, level slog.Level, format string) *slog.Logger {
 func logHandler(w io.Writer, level slog.Level, format string) slog.Handler {
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if err, isError := a.Value.Any().(error); isError {
-			a.Value = slog.StringValue(onOneLine(err))
+			a.Value = slog.StringValue(crawl.ErrorLine(err))
 		}
 		return a
 	}}

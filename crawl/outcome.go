@@ -254,6 +254,14 @@ func itemsOf(items []feed.Item) []store.Item {
 	return out
 }
 
+// ErrorLine is an error's text on one line: what was joined has one for each error, and they are told apart by semicolons.
+func ErrorLine(err error) string {
+	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' }), "; ")
+}
+
+// reason is an error as it is stored for who asks later why something did not end well.
+func reason(err error) string { return clip(oneLine(ErrorLine(err)), maxError) }
+
 // oneLine makes text fit for one line of a message: blanks and line ends are single spaces, control and format characters are dropped.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {

@@ -212,7 +212,7 @@ func (s *session) judgeEnd(err error) (rest error) {
 	case errors.Is(err, context.Canceled), errors.Is(err, errSignal):
 		sum.Outcome, sum.Reason = Killed, "stopped by a signal"
 	default:
-		sum.Outcome, sum.Reason = outcomeError, clip(oneLine(err.Error()), maxError)
+		sum.Outcome, sum.Reason = outcomeError, reason(err)
 		return err
 	}
 	return nil

@@ -56,11 +56,12 @@ func TestWhoGoesOn(t *testing.T) {
 	}
 }
 
-// A run that an error ended has it as its reason, on one short line, whether its work failed or what follows. The reason was missing.
+// A run that an error ended has it as its reason, on one short line on which joined errors are told apart, whether its work failed or
+// what follows. The reason was missing, and then errors ran into one another.
 func TestAnErrorIsTheReason(t *testing.T) {
 	long := errors.Join(errors.New("merge:\x1b[2J no\tspace"), errors.New(strings.Repeat("ü", maxError)))
 	for want, work := range map[string]func(*session) error{
-		"merge:[2J no space üü": func(*session) error { return long },
+		"merge:[2J no space; üü": func(*session) error { return long },
 		"read memory ": func(s *session) error {
 			memory := filepath.Join(s.dir.Path, "memory.json")
 			return errors.Join(os.Remove(memory), os.Mkdir(memory, 0o700))

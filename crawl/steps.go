@@ -95,7 +95,7 @@ var errStepFailed = errors.New("step failed")
 // stepFailed keeps the reason, for who asks later.
 func (s *session) stepFailed(ctx context.Context, st step, cause error) error {
 	return s.store.FailStep(context.WithoutCancel(ctx), store.Step{
-		Host: s.dir.ID, Hour: s.hour, Name: st.name, Error: clip(cause.Error(), maxError),
+		Host: s.dir.ID, Hour: s.hour, Name: st.name, Error: reason(cause),
 	})
 }
 
