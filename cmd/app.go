@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -143,13 +141,4 @@ func (a *app) note(format string, args ...any) {
 // fault prints a line on standard error: something that went wrong and did not end the command.
 func (a *app) fault(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "crawl: %s\n", clean(fmt.Sprintf(format, args...)))
-}
-
-// executable is the absolute path of this program.
-func executable() (string, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find this program's own path: %w", err)
-	}
-	return filepath.Abs(path)
 }

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"crawl/crawl"
 )
 
 type crontabOptions struct{ systemd bool }
@@ -29,7 +31,7 @@ func newCrontab(p program) *cobra.Command {
 }
 
 func runCrontab(a *app, o crontabOptions) error {
-	path, err := executable()
+	path, err := crawl.Executable()
 	if err != nil {
 		return err
 	}

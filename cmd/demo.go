@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"crawl/crawl"
 )
 
 func newDemo(p program) *cobra.Command {
@@ -40,7 +42,7 @@ type demo struct {
 
 func runDemo(ctx context.Context, a *app) (err error) {
 	d := demo{app: a, minute: a.now().Minute()}
-	if d.path, err = executable(); err != nil {
+	if d.path, err = crawl.Executable(); err != nil {
 		return err
 	}
 	if d.dir, err = os.MkdirTemp("", "crawl-demo-"); err != nil {

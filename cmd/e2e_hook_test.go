@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -23,4 +25,49 @@ func TestTheHookHearsOfEveryChange(t *testing.T) {
 		w.silent(halfAt(hour), "half-check")
 	}
 	same(t, "without changes", []string{"3 new, 0 removed", "0 new, 3 removed"}, lines(t, out))
+}
+
+// Where crawl is a link to a program of another name a hook finds crawl all the same, and crontab prints the link, which is there when the
+// next version has another name: both took the name of the file.
+func TestCrawlIsALink(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(t.TempDir(), "bin")
+	link, out := filepath.Join(bin, "crawl"), filepath.Join(bin, "out")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, link); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, healthySite(t, 1))
+	w.subscribe()
+	for hour, name := range []string{link, "./crawl", "../bin/crawl"} {
+		w.site.edit(func() { w.site.feeds[0].publish() })
+		env := append([]string{"CRAWL_TEST_NOW=" + runAt(hour).Format(time.RFC3339)}, w.env...)
+		c := command(t, env, "run", "--hook", "command -v crawl > "+out)
+		c.Path, c.Args[0], c.Dir = link, name, bin
+		if r := c.run(t); r.code != 0 || r.stderr != "" {
+			t.Errorf("%s: code %d, %s", name, r.code, r.stderr)
+		}
+		same(t, "what the hook of "+name+" finds", []string{link}, lines(t, out))
+		c = command(t, w.env, "crontab")
+		c.Path, c.Args[0], c.Dir = link, name, bin
+		if r := c.run(t); r.code != 0 || strings.Count(r.stdout, " "+link+" ") != 2 {
+			t.Errorf("%s: code %d, %s%s", name, r.code, r.stdout, r.stderr)
+		}
+		if err := os.Remove(out); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// A name that is another program's is no way to this one.
+	c := command(t, w.env, "crontab")
+	c.Args[0] = "sh"
+	if r := c.run(t); r.code != 0 || strings.Count(r.stdout, " "+self+" ") != 2 {
+		t.Errorf("sh: code %d, %s%s", r.code, r.stdout, r.stderr)
+	}
 }

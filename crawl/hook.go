@@ -59,14 +59,23 @@ func HookVariables() []string {
 	return names
 }
 
-// hookPath is the path on which a hook finds its commands: the one that is set (cron sets a short one) and, last, where this program is.
+// hookPath is the path on which a hook finds its commands: the one that is set (cron sets a short one) and, last, where this program was
+// called and where it is. A link may stand in the one and another name in the other.
 func hookPath() []string {
+	path := cmp.Or(os.Getenv("PATH"), "/usr/bin:/bin")
 	self, err := os.Executable()
-	dir := filepath.Dir(self)
-	if err != nil || strings.ContainsRune(dir, os.PathListSeparator) {
-		return nil
+	if err != nil {
+		self = ""
 	}
-	return []string{"PATH=" + cmp.Or(os.Getenv("PATH"), "/usr/bin:/bin") + string(os.PathListSeparator) + dir}
+	var last string
+	for _, program := range []string{called(), self} {
+		dir := filepath.Dir(program)
+		if program == "" || dir == last || strings.ContainsRune(dir, os.PathListSeparator) {
+			continue
+		}
+		path, last = path+string(os.PathListSeparator)+dir, dir
+	}
+	return []string{"PATH=" + path}
 }
 
 // hookDue: whenever there are changes above the seq that the hook last dealt with, so that a forced run or a late import is
