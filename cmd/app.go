@@ -77,6 +77,7 @@ func (a *app) crawlConfig() crawl.Config {
 	return crawl.Config{
 		Dir:      a.dir,
 		DB:       a.db,
+		OwnDB:    a.origins["db"].from == directorySettings(a.dir),
 		Settings: a.run,
 		Fetch:    f,
 		Log:      a.log,

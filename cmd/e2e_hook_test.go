@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,5 +70,36 @@ func TestCrawlIsALink(t *testing.T) {
 	c.Args[0] = "sh"
 	if r := c.run(t); r.code != 0 || strings.Count(r.stdout, " "+self+" ") != 2 {
 		t.Errorf("sh: code %d, %s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+// A hook that names another directory finds that one's database, also where the file in the own directory names another: that was taken
+// for the setting of every crawl in the hook.
+func TestAHookFindsAnotherDirectory(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	few := newWorld(t, healthySite(t, 1))
+	few.subscribe()
+	few.silent(runAt(0), "run")
+	for _, settings := range []string{"", "db = \"other.db\"\n"} {
+		many := newWorld(t, healthySite(t, 3))
+		if err := os.Mkdir(many.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(many.dir, "crawl.toml"), []byte(settings), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		many.subscribe()
+		out := t.TempDir()
+		many.silent(runAt(0), "run", "--hook", fmt.Sprintf(
+			"cd / && %[1]s items --jsonl --dir %[2]s > %[3]s/few && %[1]s items --jsonl > %[3]s/many", self, few.dir, out))
+		for name, site := range map[string]*site{"few": few.site, "many": many.site} {
+			if got, want := len(lines(t, filepath.Join(out, name))), len(site.shown()); got != want {
+				t.Errorf("settings %q: the hook finds %d of the %d items of %s", settings, got, want, name)
+			}
+		}
 	}
 }

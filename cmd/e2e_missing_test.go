@@ -185,24 +185,6 @@ func TestWhatAHookFinds(t *testing.T) {
 	same(t, "end of a writer without reader", []string{"141"}, lines(t, filepath.Join(out, "code")))
 }
 
-// A hook that names another directory finds that one's database.
-func TestAHookFindsAnotherDirectory(t *testing.T) {
-	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	many, few := newWorld(t, healthySite(t, 3)), newWorld(t, healthySite(t, 1))
-	few.subscribe()
-	few.silent(runAt(0), "run")
-	many.subscribe()
-	out := filepath.Join(t.TempDir(), "items")
-	many.silent(runAt(0), "run", "--hook", fmt.Sprintf("%s items --jsonl --dir %s > %s", self, few.dir, out))
-	if got, want := len(lines(t, out)), len(few.site.shown()); got != want || want == len(many.site.shown()) {
-		t.Errorf("the hook finds %d items, not %d", got, want)
-	}
-}
-
 // A ranked category has one position for each item its feeds show and each hour, also after a kill and for an unchanged feed.
 func TestPositionsAreOneRowAnItemAndHour(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ func configFile(dir string, flags, vars source, env func(string) (string, bool))
 			return filepath.Abs(path)
 		}
 	}
-	candidates := []string{filepath.Join(dir, "crawl.toml")}
+	candidates := []string{directorySettings(dir)}
 	if user, err := userDirectory(env, "XDG_CONFIG_HOME", ".config"); err == nil {
 		candidates = append(candidates, filepath.Join(user, "crawl.toml"))
 	}
@@ -36,6 +36,9 @@ func configFile(dir string, flags, vars source, env func(string) (string, bool))
 	}
 	return "", nil
 }
+
+// directorySettings is the settings file of a data directory.
+func directorySettings(dir string) string { return filepath.Join(dir, "crawl.toml") }
 
 // userDirectory is crawl's place below one of the XDG directories. A relative one is invalid and ignored (XDG Base Directory
 // Specification, "Environment variables").

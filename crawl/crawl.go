@@ -18,6 +18,7 @@ import (
 type Config struct {
 	Dir      string // data directory
 	DB       string // path of the database; "" means the directory's own
+	OwnDB    bool   // DB is said by the settings file in Dir, where every invocation for that directory finds it
 	Settings Settings
 	Fetch    fetch.Options
 	Log      *slog.Logger

@@ -33,8 +33,8 @@ type hookFacts struct {
 	Epoch   int64     `json:"epoch"`
 }
 
-// environ takes the absolute paths of the directory and of the database. Where that is "", for no setting names one, it is the directory's,
-// and a crawl --dir in the hook finds the other directory's.
+// environ takes the absolute paths of the directory and of the database. Where that is "" it is the directory's, by default or by the
+// settings file in it, and a crawl --dir in the hook finds the other directory's.
 func (f hookFacts) environ(dir, db string) []string {
 	n := func(name string, v int64) string { return "CRAWL_" + name + "=" + strconv.FormatInt(v, 10) }
 	env := []string{
@@ -102,9 +102,9 @@ func (s *session) hook(ctx context.Context, after int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	db := s.cfg.DB
-	if db != "" {
-		if db, err = filepath.Abs(db); err != nil {
+	db := ""
+	if s.cfg.DB != "" && !s.cfg.OwnDB {
+		if db, err = filepath.Abs(s.cfg.DB); err != nil {
 			return 0, err
 		}
 	}
