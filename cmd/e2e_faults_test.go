@@ -52,13 +52,16 @@ func TestADamagedSnapshotCostsNoRows(t *testing.T) {
 	}
 }
 
-// A feed whose items cannot be stored is counted once in the summary: as failed, not as changed too.
+// A feed whose items cannot be stored is counted once in the summary: as failed, not as changed too. The limit stops it in the words of
+// every other failure, and it waits for the hours of its document as after those. The store had rules of its own.
 func TestWhatCannotBeStoredIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	s := healthySite(t, 3)
-	w := newWorld(t, s)
+	w := newWorld(t, s, "CRAWL_MAX_FAILURES=1")
 	w.subscribe()
-	w.change("CREATE TRIGGER poison BEFORE INSERT ON items WHEN new.feed_id = 2 BEGIN SELECT RAISE(ABORT, 'poison'); END")
+	hour := firstHour().UTC().Hour()
+	w.change(fmt.Sprintf(`UPDATE feeds SET schedule = '{"skip_hours":[%d,%d,%d]}'`, hour, (hour+1)%24, (hour+2)%24))
+	w.change("CREATE TRIGGER poison BEFORE INSERT ON items WHEN new.feed_id = 2 BEGIN SELECT RAISE(ABORT, '" + strings.Repeat("poison ", 99) + "'); END")
 	e := w.run(runAt(0), "run", "--json").want(0)
 	var got struct {
 		Feeds struct{ Fetched, Changed, Failed int }
@@ -68,6 +71,11 @@ func TestWhatCannotBeStoredIsCountedOnce(t *testing.T) {
 	}
 	if n := got.Feeds; n.Fetched != 3 || n.Changed != 2 || n.Failed != 1 {
 		t.Errorf("3 feeds, of which 1 cannot be stored, are told as %+v", n)
+	}
+	row := w.query("SELECT stopped_reason, length(last_error), next_fetch_at FROM feeds WHERE id = 2")[0]
+	const reason = "1 failures in a row, the last: cannot be stored: "
+	if parts := strings.Split(row, " | "); !strings.HasPrefix(row, reason) || len(parts[0]) > 500 || parts[1] != "500" || !strings.Contains(parts[2], ":00:00Z") {
+		t.Errorf("the feed is stopped with %s", row)
 	}
 }
 

@@ -115,7 +115,7 @@ func openDatabase(ctx context.Context, cfg Config, o store.Options) (*store.Stor
 	o.MovedAside = func(from, to string) {
 		cfg.Log.Warn("a former database left a file behind; it was moved away", slog.String("file", from), slog.String("moved_to", to))
 	}
-	o.Key, o.MaxFailures, o.Point = feed.Key, cfg.Settings.MaxFailures, cfg.Point
+	o.Key, o.Fail, o.Point = feed.Key, cfg.Settings.fail, cfg.Point
 	return store.Open(ctx, cfg.Database(), o)
 }
 

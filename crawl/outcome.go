@@ -174,17 +174,18 @@ func (s Settings) unsuccessful(o *observation, r *store.Result) {
 		f.Status, f.StoppedReason = "stopped", "gone"
 	default:
 		r.Outcome = store.Failed
-		s.fail(o, f)
+		s.fail(o.claim.ID, o.hour, o.at, f)
 	}
 }
 
-// fail counts a failure, at most once a cron hour, and stops the feed at the limit (the breaker).
-func (s Settings) fail(o *observation, f *store.FeedState) {
-	if !o.claim.FailedHour.Equal(o.hour) || o.claim.ConsecutiveFailures == 0 {
+// fail counts a failure, at most once a cron hour, and stops the feed at the limit (the breaker). The row tells the failures before and
+// the last error, also for the store (store.Options.Fail), which finds out what cannot be stored.
+func (s Settings) fail(feed int64, hour, at time.Time, f *store.FeedState) {
+	if !f.FailedHour.Equal(hour) || f.ConsecutiveFailures == 0 {
 		f.ConsecutiveFailures++
 	}
-	f.FailedHour = o.hour
-	f.NextFetchAt = o.at.Add(backoff(f.ConsecutiveFailures, o.claim.ID, o.hour))
+	f.FailedHour, f.LastError = hour, clip(f.LastError, maxError)
+	f.NextFetchAt = at.Add(backoff(f.ConsecutiveFailures, feed, hour))
 	if f.RetryAfterUntil.After(f.NextFetchAt) {
 		f.NextFetchAt = f.RetryAfterUntil
 	}

@@ -15,6 +15,7 @@ type current struct {
 	lastModified        string
 	validatorsURL       string
 	bodyHash            int64
+	schedule            string
 }
 
 func (t *tx) current(feed int64) (c current, err error) {
@@ -28,7 +29,8 @@ func (t *tx) current(feed int64) (c current, err error) {
 		       etag,
 		       last_modified,
 		       validators_url,
-		       body_hash
+		       body_hash,
+		       schedule
 		FROM feeds
 		WHERE id = ?`,
 		func(r row) error {
@@ -44,6 +46,7 @@ func (t *tx) current(feed int64) (c current, err error) {
 				lastModified:        r.text(7),
 				validatorsURL:       r.text(8),
 				bodyHash:            r.int(9),
+				schedule:            r.text(10),
 			}
 			return nil
 		}, feed)

@@ -1,7 +1,7 @@
 package store
 
 import (
-	"fmt"
+	"errors"
 	"time"
 )
 
@@ -34,15 +34,18 @@ func (m *merge) fail(t *tx, e *Entry, cause error) error {
 	if err != nil || !c.takes(e) {
 		return err
 	}
-	r := &e.Result
-	at, failures := r.at(m.now), c.consecutiveFailures
-	if r.Hour.IsZero() || !c.failedHour.Equal(r.Hour) {
-		failures++
+	if m.o.Fail == nil {
+		return errors.New("no function that counts failures was given")
 	}
-	var reason string
+	r := &e.Result
+	at := r.at(m.now)
+	f := FeedState{
+		Status: "active", Schedule: c.schedule, ConsecutiveFailures: c.consecutiveFailures, FailedHour: c.failedHour,
+		LastError: "cannot be stored: " + cause.Error(),
+	}
+	m.o.Fail(e.FeedID, r.Hour, at, &f)
 	var stopped time.Time
-	if failures >= m.o.MaxFailures {
-		reason = fmt.Sprintf("%d failures in a row; the last: cannot be stored: %v", failures, cause)
+	if f.Status == "stopped" {
 		stopped = at
 		m.Stopped++
 	}
@@ -59,28 +62,24 @@ func (m *merge) fail(t *tx, e *Entry, cause error) error {
 		    last_fetched_at = ?3,
 		    next_fetch_at = ?4,
 		    fetched_hour = ?5,
-		    failed_hour = ?5,
-		    consecutive_failures = ?6,
-		    last_error = ?7,
+		    failed_hour = ?6,
+		    consecutive_failures = ?7,
+		    last_error = ?8,
 		    last_error_kind = 'store',
 		    last_error_at = ?3
-		WHERE id = ?8`,
-		text(reason),
+		WHERE id = ?9`,
+		text(f.StoppedReason),
 		stamp(stopped),
 		stamp(at),
-		stamp(at.Add(backoff(failures))),
+		stamp(f.NextFetchAt),
 		stamp(r.Hour),
-		int64(failures),
-		"cannot be stored: "+cause.Error(),
+		stamp(f.FailedHour),
+		int64(f.ConsecutiveFailures),
+		f.LastError,
 		e.FeedID)
 	if err != nil {
 		return err
 	}
-	r = &Result{Outcome: Failed, At: at, Status: r.Status, Bytes: r.Bytes, Millis: r.Millis, Error: cause.Error()}
+	r = &Result{Outcome: Failed, At: at, Status: r.Status, Bytes: r.Bytes, Millis: r.Millis, Error: f.LastError}
 	return m.writeFetch(t, &Entry{FeedID: e.FeedID, Result: *r}, &batch{})
-}
-
-// backoff is the wait after the n-th failure in a row: 1, 2, 4, 8 h.
-func backoff(n int) time.Duration {
-	return time.Hour << (min(max(n, 1), 4) - 1)
 }

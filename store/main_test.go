@@ -43,7 +43,7 @@ func childCommand(t testing.TB, path string, what ...string) *exec.Cmd {
 
 func child(what []string, path string) error {
 	ctx := context.Background()
-	o := Options{Key: testKey}
+	o := Options{Key: testKey, Fail: testFail(5)}
 	switch what[0] {
 	case "die": // at the named point
 		o.Migrate = true

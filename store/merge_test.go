@@ -236,9 +236,12 @@ func TestChangedColumns(t *testing.T) {
 func TestDataThatCannotBeStored(t *testing.T) {
 	for _, raise := range []string{"ABORT", "FAIL", "ROLLBACK"} { // ROLLBACK takes the whole transaction with it
 		t.Run(raise, func(t *testing.T) {
-			s := newStore(t, func(o *Options) { o.MaxFailures = 2 })
+			s := newStore(t, func(o *Options) { o.Fail = testFail(2) })
 			trigger(t, s, raise)
 			ids := addFeeds(t, s, 3, "c")
+			if err := s.update(context.Background(), func(x *tx) error { return x.run("UPDATE feeds SET schedule = 'its schedule' WHERE id = 2") }); err != nil {
+				t.Fatal(err)
+			}
 			for n, now := range []time.Time{t0, t0.Add(10 * time.Minute), t0.Add(70 * time.Minute)} {
 				due := dueAt(now)
 				due.Force = true
@@ -263,7 +266,7 @@ func TestDataThatCannotBeStored(t *testing.T) {
 			want(t, "changes", dump(t, s, "SELECT min(seq), max(seq), count(*) FROM changes"), "1|6|6")
 			want(t, "feed", dump(t, s, `
 				SELECT status, consecutive_failures, last_error_kind, etag, merged_token = lease_token, lease_owner, next_fetch_at,
-				       stopped_reason LIKE '2 failures%', last_error LIKE '%crawl.db%', (SELECT count(*) FROM documents WHERE feed_id = id)
+				       stopped_reason LIKE '2 failures of feed 2 (its schedule): cannot be stored: %poison', last_error LIKE '%crawl.db%', (SELECT count(*) FROM documents WHERE feed_id = id)
 				FROM feeds WHERE id = 2`),
 				"stopped|2|store|<nil>|1|<nil>|2026-11-30T13:40:00Z|1|0|0")
 			want(t, "fetches", dump(t, s, "SELECT outcome, count(*) FROM fetches GROUP BY outcome"), "changed|2\nfailed|1")

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 )
 
 // Options for Open.
@@ -18,8 +19,10 @@ type Options struct {
 	Migrate bool // create or migrate (the caller holds the run lock); else ErrOutdated
 	// Key derives an item's key under a rule, for re-keying (crawl/feed.Key). Needed for Merge only.
 	Key func(rule int, guid, url, title, text string) string
-	// MaxFailures is the breaker for failures that the merge itself finds (kind store); 0 means 5.
-	MaxFailures int
+	// Fail counts a failure that the merge itself finds (kind store) in its feed's row, by the rules of those that a fetch finds: f has
+	// ConsecutiveFailures, FailedHour and Schedule as stored, and LastError; it gets those, NextFetchAt, and of a feed that is to stop Status
+	// and StoppedReason. Needed for Merge only.
+	Fail func(feed int64, hour, at time.Time, f *FeedState)
 	// Point, if set, is called at named steps of transactions (tests kill there): "merge-begin", "merge-mid",
 	// "merge-before-commit", "merge-after-commit", "claim-after-commit", "migrate-mid".
 	Point func(name string)
@@ -55,9 +58,6 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	if o.MovedAside == nil {
 		o.MovedAside = func(string, string) {}
-	}
-	if o.MaxFailures <= 0 {
-		o.MaxFailures = 5
 	}
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = real // SQLite keeps the -wal beside the file itself

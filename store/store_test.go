@@ -29,7 +29,7 @@ func newStore(t testing.TB, change ...func(*Options)) *Store {
 
 func openStore(t testing.TB, path string, change ...func(*Options)) *Store {
 	t.Helper()
-	o := Options{Key: testKey}
+	o := Options{Key: testKey, Fail: testFail(5)}
 	for _, c := range change {
 		c(&o)
 	}
@@ -47,6 +47,19 @@ func testKey(rule int, guid, url, title, text string) string {
 		return "g:" + guid
 	}
 	return "u:" + withoutScheme(url)
+}
+
+// testFail counts a failure as a run would: the next fetch is as many hours away as there were failures, and the limit stops the feed.
+func testFail(limit int) func(feed int64, hour, at time.Time, f *FeedState) {
+	return func(feed int64, hour, at time.Time, f *FeedState) {
+		if !f.FailedHour.Equal(hour) {
+			f.ConsecutiveFailures++
+		}
+		f.FailedHour, f.NextFetchAt = hour, at.Add(time.Duration(f.ConsecutiveFailures)*time.Hour)
+		if f.ConsecutiveFailures >= limit {
+			f.Status, f.StoppedReason = "stopped", fmt.Sprintf("%d failures of feed %d (%s): %s", f.ConsecutiveFailures, feed, f.Schedule, f.LastError)
+		}
+	}
 }
 
 func addFeeds(t testing.TB, s *Store, n int, category string) []int64 {
