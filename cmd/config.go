@@ -13,7 +13,8 @@ func newConfig(p program) *cobra.Command {
 		Use:   "config",
 		Short: "print the settings in force, and where each comes from",
 		Long: `config prints the settings in force, and where each comes from. Every setting has one name: flag --max-feeds, key max-feeds in the
-file, variable CRAWL_MAX_FEEDS. A flag beats a variable beats the file beats the default.`,
+file, variable CRAWL_MAX_FEEDS. A flag beats a variable beats the file beats the default. The
+default of start-minute is what the last run had, which the data directory keeps.`,
 		Args: takes(0, 0, ""),
 		RunE: p.with(func(_ context.Context, a *app, _ []string) error { return runConfig(a) }),
 	}

@@ -82,6 +82,8 @@ func (a *app) jobFlags(groups group) ([]string, error) {
 			needed, texts = needed || a.dir != dir, []string{a.dir}
 		case "config": // of no file at all one that is empty comes nearest
 			needed, texts = needed || a.settings.config != config, []string{cmp.Or(a.settings.config, os.DevNull)}
+		case "start-minute": // which the entry stands for, even if the directory should forget it
+			needed = needed || o.from == fromDirectory && texts[0] != s.def
 		case "db":
 			texts = []string{a.db}
 		case "log-level", "log-format":

@@ -13,9 +13,11 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/pflag"
+
+	"crawl/state"
 )
 
-// origin is where a setting's value comes from: "default", "flag --workers", "variable CRAWL_WORKERS" or the file's path. texts
+// origin is where a setting's value comes from: "default", "data directory", "flag --workers", "variable CRAWL_WORKERS" or the file's path. texts
 // is the value as it was written there.
 type origin struct {
 	from  string
@@ -73,7 +75,8 @@ func givenHidden(flags *pflag.FlagSet) (name string) {
 // source is what one source says: which settings, and in which words.
 type source = map[string]origin
 
-// loadSettings puts the sources together: a flag beats a variable beats the file beats the default. The errors name the source.
+// loadSettings puts the sources together: a flag beats a variable beats the file beats what the data directory keeps beats the default. The
+// errors name the source.
 func loadSettings(flags *pflag.FlagSet, env func(string) (string, bool), readFile func(path string) (source, error)) (s settings, origins source, err error) {
 	fromEnv, fromFlags := variableSource(env), flagSource(flags)
 	dir, err := dataDirectory(fromFlags, fromEnv, env)
@@ -89,7 +92,7 @@ func loadSettings(flags *pflag.FlagSet, env func(string) (string, bool), readFil
 		return s, nil, err
 	}
 	origins = defaultSource(dir, path)
-	for _, stronger := range []source{fromFile, fromEnv, fromFlags} {
+	for _, stronger := range []source{keptSource(dir), fromFile, fromEnv, fromFlags} {
 		maps.Copy(origins, stronger)
 	}
 	if err := s.read(origins); err != nil {
@@ -115,6 +118,19 @@ func defaultSource(dir, path string) source {
 	}
 	values["dir"], values["config"] = origin{"default", []string{dir}}, origin{"default", []string{path}}
 	return values
+}
+
+// fromDirectory is the origin of what the data directory keeps.
+const fromDirectory = "data directory"
+
+// keptSource is what the data directory keeps of earlier runs: the start minute. What cannot be read is for whoever opens the directory to
+// complain of.
+func keptSource(dir string) source {
+	minute, err := (&state.Dir{Path: dir}).StartMinute()
+	if err != nil || minute < 0 {
+		return nil
+	}
+	return source{"start-minute": {fromDirectory, []string{strconv.Itoa(minute)}}}
 }
 
 func variableSource(env func(string) (string, bool)) source {
