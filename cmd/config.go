@@ -18,7 +18,7 @@ default of start-minute is what the last run had, which the data directory keeps
 		Args: takes(0, 0, ""),
 		RunE: p.with(func(_ context.Context, a *app, _ []string) error { return runConfig(a) }),
 	}
-	addSettings(c.Flags(), forFetch|forInvoked|forRun)
+	addSettings(c.Flags(), forFetch|forInvoked)
 	return c
 }
 

@@ -26,7 +26,7 @@ func newCrontab(p program) *cobra.Command {
 		RunE:  p.with(func(_ context.Context, a *app, _ []string) error { return runCrontab(a, o) }),
 	}
 	c.Flags().BoolVar(&o.systemd, "systemd", false, "services and timers instead")
-	addSettings(c.Flags(), forFetch|forInvoked|forRun)
+	addSettings(c.Flags(), forFetch|forInvoked)
 	return c
 }
 
@@ -38,14 +38,13 @@ func runCrontab(a *app, o crontabOptions) error {
 	if strings.Contains(path, "/go-build") {
 		a.note("this is a temporary build of go run; build the program first and let it print its own entries")
 	}
-	jobs := []job{
-		{"run", "the hourly run of crawl", a.run.StartMinute, path, nil},
-		{"half-check", "what the hourly run of crawl did not finish", (a.run.StartMinute + 30) % 60, path, nil},
+	flags, err := a.jobFlags()
+	if err != nil {
+		return err
 	}
-	for i, groups := range []group{forAll | forFetch | forInvoked | forRun, forAll | forFetch | forInvoked} {
-		if jobs[i].flags, err = a.jobFlags(groups); err != nil {
-			return err
-		}
+	jobs := []job{
+		{"run", "the hourly run of crawl", a.run.StartMinute, path, flags},
+		{"half-check", "what the hourly run of crawl did not finish", (a.run.StartMinute + 30) % 60, path, flags},
 	}
 	if o.systemd {
 		return a.printUnits(jobs)
@@ -64,7 +63,7 @@ type job struct {
 // jobFlags are the flags that a job needs to do what this invocation would: those that were given by flag or variable, for a job
 // has neither, and the places that it would not find by its home directory alone. What stands in the file, and defaults, it finds by
 // itself.
-func (a *app) jobFlags(groups group) ([]string, error) {
+func (a *app) jobFlags() ([]string, error) {
 	home := func(name string) (value string, set bool) {
 		if name == "HOME" {
 			return a.env(name)
@@ -89,7 +88,7 @@ func (a *app) jobFlags(groups group) ([]string, error) {
 		case "log-level", "log-format":
 			continue
 		}
-		if !needed || s.group&groups == 0 {
+		if !needed {
 			continue
 		}
 		for _, text := range texts {

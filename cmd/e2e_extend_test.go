@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"database/sql"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -126,5 +127,43 @@ func (w *world) change(statement string) {
 	defer db.Close()
 	if _, err := db.Exec(statement); err != nil {
 		w.t.Fatal(err)
+	}
+}
+
+// The half-check keeps to max-feeds, whatever source it comes from; of a run that died it takes that run's.
+func TestTheHalfCheckObeysMaxFeeds(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		file string
+		env  []string
+		args []string
+		run  []string // a run that dies; nil: none
+		want int
+	}{
+		"file":                 {file: "max-feeds = 2", want: 2},
+		"variable":             {env: []string{"CRAWL_MAX_FEEDS=3"}, want: 3},
+		"flag":                 {args: []string{"--max-feeds", "1"}, want: 1},
+		"none":                 {want: 5},
+		"that of the dead run": {file: "max-feeds = 2", run: []string{"--max-feeds", "4"}, want: 4},
+		"no cap of the dead":   {file: "max-feeds = 2", run: []string{"--max-feeds", "0"}, want: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			for range 5 {
+				s.add("News", 2)
+			}
+			w := newWorld(t, s, test.env...)
+			w.subscribe()
+			if err := os.WriteFile(filepath.Join(w.dir, "crawl.toml"), []byte(test.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if test.run != nil {
+				w.with("CRAWL_TEST_KILL=flag-up").run(runAt(0), append([]string{"run"}, test.run...)...).wantKilled()
+			}
+			w.run(halfAt(0), append([]string{"half-check"}, test.args...)...).want(0)
+			if n := len(s.cut()); n != test.want {
+				t.Errorf("%d feeds were fetched, want %d", n, test.want)
+			}
+		})
 	}
 }

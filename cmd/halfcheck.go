@@ -25,6 +25,6 @@ func newHalfCheck(p program) *cobra.Command {
 
 func runHalfCheck(ctx context.Context, a *app, o halfCheckOptions) error {
 	return a.invoke(o.failIfRunning, func(cfg crawl.Config) (crawl.Summary, error) {
-		return crawl.HalfCheck(ctx, cfg, a.deadline)
+		return crawl.HalfCheck(ctx, cfg, crawl.RunOptions{MaxFeeds: a.maxFeeds, Deadline: a.deadline})
 	})
 }

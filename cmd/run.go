@@ -42,7 +42,7 @@ func newRun(p program) *cobra.Command {
 	flags.BoolVar(&o.Refetch, "refetch", false, "ask for whole documents, as if nothing were known of them")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be fetched or skipped and why; no network, no writes")
 	flags.BoolVar(&o.failIfRunning, "fail-if-running", false, "exit with 6 if another process works on this hour")
-	addSettings(flags, forFetch|forInvoked|forRun)
+	addSettings(flags, forFetch|forInvoked)
 	return c
 }
 

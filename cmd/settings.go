@@ -34,7 +34,6 @@ const (
 	forAll     group = 1 << iota // every command
 	forFetch                     // commands that fetch or take a URL
 	forInvoked                   // run and half-check
-	forRun                       // run alone
 )
 
 // settingList is every setting with its default. The order is that of `crawl config`.
@@ -106,7 +105,7 @@ func ruleSettings() []setting {
 
 func runSettings() []setting {
 	return []setting{
-		{name: "max-feeds", kind: "N", def: "0", group: forRun, usage: "fetch at most so many feeds, the others first in the next hour; 0: all",
+		{name: "max-feeds", kind: "N", def: "0", group: forInvoked, usage: "fetch at most so many feeds, the others first in the next hour; 0: all",
 			read: number(func(s *settings) *int { return &s.maxFeeds }, 0, 1<<31-1)},
 		{name: "deadline", kind: "D", def: "25m", group: forInvoked, usage: "stop after this time; 0: never",
 			read: span(func(s *settings) *time.Duration { return &s.deadline }, 0, 7*24*time.Hour)},

@@ -29,7 +29,7 @@ func load(t *testing.T, args []string, vars map[string]string, file string) (set
 		return value, set
 	}
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	addSettings(flags, forAll|forFetch|forInvoked|forRun)
+	addSettings(flags, forAll|forFetch|forInvoked)
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
