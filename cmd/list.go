@@ -154,6 +154,8 @@ func feedState(f store.Feed) string {
 		return f.Status
 	case f.ConsecutiveFailures > 0:
 		return "failing"
+	case !f.RetryAfterUntil.IsZero():
+		return "throttled"
 	case f.LastFetchedAt.IsZero():
 		return "new"
 	}

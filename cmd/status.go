@@ -38,9 +38,10 @@ type status struct {
 	Runs       []statusRun      `json:"runs"`
 	Steps      []failedStep     `json:"failed_steps"`
 	Feeds      struct {
-		Active  int `json:"active"`
-		Failing int `json:"failing"`
-		Stopped int `json:"stopped"`
+		Active    int `json:"active"`
+		Failing   int `json:"failing"`
+		Throttled int `json:"throttled"`
+		Stopped   int `json:"stopped"`
 	} `json:"feeds"`
 	Epoch    *int64 `json:"epoch"`
 	Complete bool   `json:"complete"`
@@ -80,6 +81,7 @@ type statusRun struct {
 	Reason     *string `json:"reason"` // why the outcome is not done
 	Fetched    int     `json:"fetched"`
 	Failed     int     `json:"failed"`
+	Throttled  int     `json:"throttled"`
 	Stopped    int     `json:"stopped"`
 	Left       int     `json:"left"`
 	New        int     `json:"new"`
@@ -164,6 +166,7 @@ func (s *status) ask(ctx context.Context, db *store.Store, settled map[int64]boo
 		s.Categories = append(s.Categories, statusCategory{listedAs(c), settled[c.ID] || c.Active == 0})
 		s.Feeds.Active += c.Active
 		s.Feeds.Failing += c.Failing
+		s.Feeds.Throttled += c.Throttled
 		s.Feeds.Stopped += c.Stopped
 	}
 	runs, err := db.Runs(ctx, statusRuns)
@@ -201,7 +204,7 @@ func statusRunOf(r store.Run) statusRun {
 	return statusRun{
 		Run: r.ID, Host: r.Host, Kind: r.Kind, Hour: stamp(r.Hour),
 		StartedAt: stamp(r.StartedAt), FinishedAt: nullTime(r.FinishedAt), Outcome: nullText(r.Outcome), Reason: nullText(r.Reason),
-		Fetched: r.Counts.Fetched, Failed: r.Counts.Failed, Stopped: r.Counts.Stopped, Left: r.Counts.Left,
+		Fetched: r.Counts.Fetched, Failed: r.Counts.Failed, Throttled: r.Counts.Throttled, Stopped: r.Counts.Stopped, Left: r.Counts.Left,
 		New: r.Counts.ItemsNew, Updated: r.Counts.ItemsUpdated, Requests: r.Counts.Requests, Bytes: r.Counts.Bytes,
 	}
 }

@@ -17,7 +17,8 @@ func (s status) print(a *app) error {
 		if s.kill != nil {
 			fmt.Fprintf(w, "kill      the flag is up since %s; the next crawl run clears it\n", stamp(s.kill.At))
 		}
-		_, err := fmt.Fprintf(w, "feeds     %d active, %d of them failing; %d stopped\n", s.Feeds.Active, s.Feeds.Failing, s.Feeds.Stopped)
+		_, err := fmt.Fprintf(w, "feeds     %d active, %d of them failing, %d throttled; %d stopped\n",
+			s.Feeds.Active, s.Feeds.Failing, s.Feeds.Throttled, s.Feeds.Stopped)
 		return err
 	})
 	if err != nil {
@@ -84,7 +85,7 @@ func (s status) categoryTable() *table {
 }
 
 func (s status) runTable() *table {
-	t := newTable("RUN", "KIND", "HOUR", "STARTED", "OUTCOME", "FETCHED", "FAILED", "NEW", "UPDATED", "REASON")
+	t := newTable("RUN", "KIND", "HOUR", "STARTED", "OUTCOME", "FETCHED", "FAILED", "THROTTLED", "NEW", "UPDATED", "REASON")
 	t.whole = true // the reason comes last
 	for _, r := range s.Runs {
 		outcome, reason := "died", ""
@@ -98,7 +99,7 @@ func (s status) runTable() *table {
 			outcome = "under way"
 		}
 		t.add(fmt.Sprint(r.Run), r.Kind, r.Hour, r.StartedAt, outcome,
-			fmt.Sprint(r.Fetched), fmt.Sprint(r.Failed), fmt.Sprint(r.New), fmt.Sprint(r.Updated), dash(reason))
+			fmt.Sprint(r.Fetched), fmt.Sprint(r.Failed), fmt.Sprint(r.Throttled), fmt.Sprint(r.New), fmt.Sprint(r.Updated), dash(reason))
 	}
 	return t
 }

@@ -96,7 +96,9 @@ func (s *session) wholeHour(ctx context.Context, old found) error {
 		if s.recovered == 0 {
 			s.sum.Reason = "all is done"
 			if s.kind == kindRun && s.sum.Categories.Skipped == 0 {
-				s.sum.Reason = "there is no active feed; crawl add or crawl import brings some"
+				if s.sum.Reason, err = s.whyNoFeed(ctx); err != nil {
+					return err
+				}
 				s.cfg.Log.Warn(s.sum.Reason)
 			}
 			return s.lowerFlag()
@@ -164,30 +166,6 @@ func (s *session) close(ctx context.Context, err error) error {
 	}
 	if s.sum.Outcome == Done || s.closedEarly {
 		return s.lowerFlag()
-	}
-	return nil
-}
-
-// tellTrouble says what no operator should find out days later. That some feeds fail and are stopped is every hour's business; that
-// all of them do is not.
-func (s *session) tellTrouble(ctx context.Context) error {
-	if s.sum.Feeds.Stopped > 0 {
-		s.cfg.Log.Info("feeds were stopped and get no more requests; crawl list --stopped says why", slog.Int("stopped", s.sum.Feeds.Stopped))
-	}
-	if s.sum.Feeds.Failed == 0 {
-		return nil
-	}
-	cats, err := s.store.Categories(ctx)
-	if err != nil {
-		return err
-	}
-	active, failing := 0, 0
-	for _, c := range cats {
-		active += c.Active
-		failing += c.Failing
-	}
-	if failing == active && active >= outageDomains {
-		s.cfg.Log.Warn("every active feed is failing; crawl list --failing says why", slog.Int("feeds", active))
 	}
 	return nil
 }

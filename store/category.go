@@ -18,6 +18,8 @@ type Category struct {
 	Name                            string
 	Ranked                          bool
 	Feeds, Active, Stopped, Failing int
+	// Throttled counts active feeds that do not fail, but whose last answer asked for quiet (429, or 503 with Retry-After).
+	Throttled int
 	// Oldest is the oldest last_attempt_at of its active feeds; zero if one was never tried.
 	Oldest time.Time
 	// DueAtOnce counts active feeds whose next_fetch_at is NULL.
@@ -47,7 +49,8 @@ func (t *tx) categories() (categories []Category, err error) {
 		       count(*) FILTER (WHERE f.status = 'active' AND f.consecutive_failures > 0),
 		       count(*) FILTER (WHERE f.status = 'active' AND f.last_attempt_at IS NULL),
 		       min(f.last_attempt_at) FILTER (WHERE f.status = 'active'),
-		       count(*) FILTER (WHERE f.status = 'active' AND f.next_fetch_at IS NULL)
+		       count(*) FILTER (WHERE f.status = 'active' AND f.next_fetch_at IS NULL),
+		       count(*) FILTER (WHERE f.status = 'active' AND f.consecutive_failures = 0 AND f.retry_after_until IS NOT NULL)
 		FROM categories c
 		LEFT JOIN feeds f ON f.category_id = c.id
 		GROUP BY c.id
@@ -62,6 +65,7 @@ func (t *tx) categories() (categories []Category, err error) {
 				Stopped:   int(r.int(5)),
 				Failing:   int(r.int(6)),
 				DueAtOnce: int(r.int(9)),
+				Throttled: int(r.int(10)),
 			}
 			if r.int(7) == 0 {
 				c.Oldest = r.time(8)
