@@ -133,8 +133,16 @@ func TestTheDeadlineEndsTheHour(t *testing.T) {
 	eachOnce(t, s.cut(), s.feeds[quick:])
 	same(t, "steps", []string{"optimize"}, w.query("SELECT name FROM steps WHERE hour = ?", hourOf(1)))
 	w.converged(halfAt(1).Add(time.Minute))
+	left := "the deadline is reached; 6 feeds are left for the next hour"
+	if e := w.run(halfAt(1).Add(time.Minute), "status", "--check").want(1); !strings.Contains(e.stderr, left+"\nhint: the next hour") {
+		t.Fatalf("a monitor is not told what is left: %s", e)
+	}
+	if e := w.run(halfAt(1).Add(time.Minute), "status").want(0); !strings.Contains(e.stdout, ", not complete: half-check 3 of "+hourOf(1)+": unfinished: "+left+"\n") {
+		t.Fatalf("status does not say what is left: %s", e)
+	}
 	doors(open)
 	w.silent(runAt(2), "run")
+	w.silent(halfAt(2), "status", "--check")
 	asked := perFeed(s.cut())
 	for _, f := range s.feeds[quick:] {
 		if asked[f] != 1 {

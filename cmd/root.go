@@ -111,7 +111,7 @@ Exit codes:
   0  done; also when some feeds failed, for some always do
   1  error (disk, database, bug); the message says what to do
   2  wrong usage or configuration
-  3  unfinished: deadline reached; the half-check goes on
+  3  unfinished: deadline reached; the half-check, or the next hour, goes on
   4  outage: our network looked down; nothing was counted against the feeds
   5  stopped by crawl kill or a signal
   6  another process works on this hour (only with --fail-if-running; otherwise that is 0); crawl kill: it still runs

@@ -148,10 +148,10 @@ func (a *app) status(ctx context.Context, d *state.Dir, db *store.Store) (s stat
 	if err != nil {
 		return s, err
 	}
-	s.Complete = complete
 	if s.last, err = s.lastRun(ctx, db, hour); err != nil {
 		return s, err
 	}
+	s.Complete = complete && !s.closedEarly()
 	return s, s.ask(ctx, db, settled)
 }
 

@@ -47,7 +47,7 @@ func (s status) progress() string {
 		return "complete"
 	}
 	if why := s.unfinished(); len(why) > 0 {
-		return "not complete: " + strings.Join(why, "; ")
+		return "not complete: " + strings.TrimPrefix(strings.Join(why, "; "), s.open())
 	}
 	return "not complete"
 }
