@@ -2,7 +2,9 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +17,13 @@ func newCategory(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "category",
 		Short: "list, rank, rename or remove categories",
-		Args:  takes(0, 0, ""),
-		RunE:  p.with(list),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 && slices.Contains([]string{"add", "create", "new"}, args[0]) {
+				return &usageError{fmt.Errorf("unknown category command %q", args[0]), makingCategory}
+			}
+			return takes(0, 0, "")(c, args)
+		},
+		RunE: p.with(list),
 	}
 	c.AddCommand(
 		&cobra.Command{Use: "list", Short: "the categories, with their feeds", Args: takes(0, 0, ""), RunE: p.with(list)},
@@ -28,12 +35,15 @@ func newCategory(p program) *cobra.Command {
 			}),
 		},
 		&cobra.Command{
-			Use: "remove NAME", Short: "remove an empty category", Args: takes(1, 1, "NAME"),
+			Use: "remove NAME", SuggestFor: []string{"delete", "rm"}, Short: "remove an empty category", Args: takes(1, 1, "NAME"),
 			RunE: p.with(func(ctx context.Context, a *app, args []string) error { return runCategoryRemove(ctx, a, args[0]) }),
 		},
 	)
 	return c
 }
+
+// makingCategory is how a category comes to be.
+const makingCategory = "crawl add or crawl set with --category NAME makes one, and so does a folder that crawl import reads; crawl category set NAME --ranked keeps the positions in one"
 
 func newCategorySet(p program) *cobra.Command {
 	var ranked bool
@@ -46,7 +56,7 @@ func newCategorySet(p program) *cobra.Command {
 		}),
 		PreRunE: func(c *cobra.Command, _ []string) error {
 			if !c.Flags().Changed("ranked") {
-				return usagef("category set: --ranked is missing, or --ranked=false")
+				return &usageError{errors.New("category set: --ranked is missing, or --ranked=false"), makingCategory}
 			}
 			return nil
 		},

@@ -27,8 +27,9 @@ type itemsOptions struct {
 func newItems(p program) *cobra.Command {
 	var o itemsOptions
 	c := &cobra.Command{
-		Use:   "items",
-		Short: "items, newest first; with --after, changes in order",
+		Use:        "items",
+		SuggestFor: []string{"search", "read"},
+		Short:      "items, newest first; with --after, changes in order",
 		Long: `items prints stored items, newest first. With --after SEQ it prints changes (new, updated, removed) in order of seq: a program that
 remembers the last seq it handled, and asks for what came after it, never misses and never repeats a change.
 

@@ -19,10 +19,11 @@ type removeOptions struct{ yes bool }
 func newRemove(p program) *cobra.Command {
 	var o removeOptions
 	c := &cobra.Command{
-		Use:   "remove FEED…",
-		Short: "remove feeds with all their items",
-		Args:  takes(1, -1, "FEED"),
-		RunE:  p.with(func(ctx context.Context, a *app, args []string) error { return runRemove(ctx, a, args, o) }),
+		Use:        "remove FEED…",
+		SuggestFor: []string{"delete", "rm"},
+		Short:      "remove feeds with all their items",
+		Args:       takes(1, -1, "FEED"),
+		RunE:       p.with(func(ctx context.Context, a *app, args []string) error { return runRemove(ctx, a, args, o) }),
 	}
 	c.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	return c

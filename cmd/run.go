@@ -22,9 +22,10 @@ type runOptions struct {
 func newRun(p program) *cobra.Command {
 	var o runOptions
 	c := &cobra.Command{
-		Use:   "run",
-		Short: "the hourly run: fetch what is due and store what is new",
-		Args:  takes(0, 0, ""),
+		Use:        "run",
+		SuggestFor: []string{"update", "fetch", "refresh"},
+		Short:      "the hourly run: fetch what is due and store what is new",
+		Args:       takes(0, 0, ""),
 	}
 	c.RunE = p.with(func(ctx context.Context, a *app, _ []string) error {
 		for _, other := range []string{"feed", "failed"} {

@@ -26,8 +26,9 @@ type setOptions struct {
 
 func newSet(p program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "set FEED",
-		Short: "settings of one feed",
+		Use:        "set FEED",
+		SuggestFor: []string{"move"},
+		Short:      "settings of one feed",
 		Long: `set changes a feed's address, title, category or its own settings for fetching. An empty value takes a
 setting back. A password is read from a file or asked for, never given as an argument, and never shown.`,
 		Args: takes(1, 1, "FEED"),

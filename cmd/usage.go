@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,15 +41,19 @@ func shownArgument(typed string) string {
 	return typed
 }
 
-// unknownCommand is the error for a command that there is not, below a command.
+// unknownCommand is the error for a command that there is not, below a command: with the one that other programs call so, or the nearest.
 func unknownCommand(parent *cobra.Command, name string) error {
 	var names []string
+	near := ""
 	for _, c := range parent.Commands() {
 		if !c.Hidden {
 			names = append(names, c.Name())
 		}
+		if slices.Contains(c.SuggestFor, strings.ToLower(name)) {
+			near = "did you mean " + c.Name() + "?"
+		}
 	}
-	near := didYouMean(name, names)
+	near = cmp.Or(near, didYouMean(name, names))
 	if near == "" {
 		near = parent.CommandPath() + " --help lists what there is"
 	}
