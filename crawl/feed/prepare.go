@@ -47,6 +47,9 @@ func (r *reader) prepare() error {
 // begin finds the root of a text and goes there.
 func (r *reader) begin(text []byte) error {
 	format, start, err := findRoot(text)
+	if err != nil && err.Kind == KindNotAFeed && isBinary(r.d.Body) {
+		return fail(KindNotAFeed, "not a feed but binary data")
+	}
 	if err != nil {
 		return err
 	}

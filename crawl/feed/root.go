@@ -66,6 +66,14 @@ func notAFeed(b, name []byte) *Error {
 	return fail(KindNotAFeed, "not a feed but %s", what)
 }
 
+// isBinary says that a body is text in no encoding, as pictures and PDF are.
+func isBinary(b []byte) bool {
+	if byShape(b) != nil || bytes.HasPrefix(bytes.TrimSpace(b), []byte("<")) {
+		return false
+	}
+	return bytes.HasPrefix(b, []byte("%PDF-")) || bytes.IndexByte(b[:min(len(b), 1024)], 0) >= 0
+}
+
 func formatOf(name []byte) string {
 	if name = local(name); len(name) > 4 {
 		return ""
