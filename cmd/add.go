@@ -56,7 +56,8 @@ type foundCandidate struct {
 
 // adding is what became of one address.
 type adding struct {
-	name string // of the address, for messages
+	name     string // of the address, for messages
+	category string // that was asked for, "" if none was
 	crawl.AddResult
 	err error
 }
@@ -69,7 +70,7 @@ func runAdd(ctx context.Context, a *app, addresses []string, o crawl.AddOptions)
 	results := []addedFeed{}
 	var worst error
 	for i, address := range addresses {
-		one := adding{name: addressName(address)}
+		one := adding{name: addressName(address), category: o.Category}
 		if len(addresses) > 1 {
 			one.name = fmt.Sprintf("argument %d (%s)", i+1, one.name)
 		}
@@ -143,6 +144,8 @@ func (a *app) tellAdded(one adding, err error) error {
 	switch {
 	case one.Stopped != "":
 		return a.tell("already there, but stopped (%s): %s in %s; crawl resume %d starts it again", one.Stopped, text, one.Category, one.ID)
+	case one.Already && one.category != "" && one.category != one.Category:
+		return a.tell("already there: %s in %s; crawl set %d --category %s moves it", text, one.Category, one.ID, shellWord(one.category))
 	case one.Already:
 		return a.tell("already there: %s in %s", text, one.Category)
 	case one.Found != "":

@@ -106,8 +106,9 @@ func runCheck(ctx context.Context, a *app, address string) error {
 // hintAtFile adds to an error what stands against the address as a file's name.
 func hintAtFile(err error, address string) error {
 	_, missing := os.Stat(address)
+	var unread *fs.PathError
 	switch {
-	case missing == nil && errors.Is(err, fs.ErrPermission):
+	case missing == nil && errors.As(err, &unread):
 		return unreadable(err)
 	case errors.Is(missing, fs.ErrPermission):
 		return unreadable(missing)

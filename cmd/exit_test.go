@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"crawl/crawl"
 	"crawl/crawl/fetch"
@@ -114,6 +115,20 @@ func TestJoinedErrorsAreToldApart(t *testing.T) {
 	slog.New(logHandler(&logged, slog.LevelWarn, "json")).Warn("no", "error", err)
 	if strings.Count(logged.String(), `"`+want+`"`) != 2 {
 		t.Errorf("logs %s", logged.String())
+	}
+}
+
+// The times in the log are those of the rest of the output.
+func TestTimesInTheLog(t *testing.T) {
+	var logged bytes.Buffer
+	at := time.Date(2026, 11, 30, 23, 25, 0, 7e6, time.FixedZone("", 3600))
+	slog.New(logHandler(&logged, slog.LevelInfo, "text")).Info("begin", slog.Time("hour", at))
+	slog.New(logHandler(&logged, slog.LevelInfo, "json")).Info("begin", "hour", at)
+	if !strings.Contains(logged.String(), " hour=2026-11-30T22:25:00Z\n") || !strings.Contains(logged.String(), `"hour":"2026-11-30T22:25:00Z"`) {
+		t.Errorf("logs %s", logged.String())
+	}
+	if !regexp.MustCompile(`(?m)^time=[0-9-]+T[0-9:]+\.[0-9]{3}`).MatchString(logged.String()) {
+		t.Errorf("the line's own time is not exact in %s", logged.String())
 	}
 }
 

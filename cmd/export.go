@@ -14,6 +14,7 @@ func newExport(p program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "export",
 		Short: "print the feeds as OPML",
+		Long:  "export prints the feeds as OPML, their categories as folders. What OPML has no place for is not in it: whether a category is ranked, a\ncategory without feeds, and the settings and states of feeds.",
 		Args:  takes(0, 0, ""),
 		RunE:  p.with(func(ctx context.Context, a *app, _ []string) error { return runExport(ctx, a) }),
 	}

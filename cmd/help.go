@@ -43,10 +43,11 @@ func settleCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	c := subcommand(root, "completion")
 	c.Use, c.Short = "completion SHELL", "print the completion script for bash, zsh, fish or powershell"
+	c.Long = "completion prints a script that lets a shell complete the commands, flags, feeds and categories of crawl. The help of each shell says\nhow it is loaded."
 	c.Args = takes(1, 0, "SHELL")
 	c.RunE = func(*cobra.Command, []string) error { return nil } // Args lets nothing through
 	for _, shell := range c.Commands() {
-		shell.Args = takes(0, 0, "")
+		shell.Args, shell.Short = takes(0, 0, ""), "the script for "+shell.Name()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -118,8 +119,12 @@ func (a *app) readOutlines(path, name string) (outlines []outline, damage, err e
 		from = f
 	}
 	outlines, err = readOPML(from)
-	if err == nil {
+	var unread *fs.PathError // a directory, say; it has the name
+	switch {
+	case err == nil:
 		return outlines, nil, nil
+	case errors.As(err, &unread):
+		return nil, nil, unreadable(err)
 	}
 	err = fmt.Errorf("%s: %w", name, err)
 	if errors.Is(err, errNotXML) {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	"crawl/crawl"
 )
@@ -15,10 +16,16 @@ func newLog(w io.Writer, level slog.Level, format string) *slog.Logger {
 	return log
 }
 
+// logHandler writes errors on one line, and times in the form of all else that is printed, but for the line's own.
 func logHandler(w io.Writer, level slog.Level, format string) slog.Handler {
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if err, isError := a.Value.Any().(error); isError {
-			a.Value = slog.StringValue(crawl.ErrorLine(err))
+		switch value := a.Value.Any().(type) {
+		case error:
+			a.Value = slog.StringValue(crawl.ErrorLine(value))
+		case time.Time:
+			if a.Key != slog.TimeKey {
+				a.Value = slog.StringValue(stamp(value))
+			}
 		}
 		return a
 	}}

@@ -67,7 +67,7 @@ func (a *app) passwordFromFile(path string) (*string, error) {
 	}
 	line, err := bufio.NewReader(io.LimitReader(from, longestPassword)).ReadString('\n')
 	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("read the password: %w", err)
+		return nil, unreadable(fmt.Errorf("--password-file: %w", err))
 	}
 	line = strings.TrimRight(line, "\r\n")
 	if line == "" {
