@@ -148,3 +148,30 @@ func TestExitCodesInHelpAndREADME(t *testing.T) {
 		t.Errorf("the README lists %d codes", len(rows))
 	}
 }
+
+// The README names every file of the data directory.
+func TestREADMENamesTheFiles(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "\n## The data directory\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	dir := t.TempDir()
+	c := newCrawler(t)
+	c.env = append(c.env, "CRAWL_DIR="+dir)
+	c.ok("add", "--no-fetch", c.url+"/news.rss")
+	c.env = append(c.env, "CRAWL_TEST_KILL=merge-before-commit") // the flag stays
+	command(t, c.env, "run").run(t)
+	c.ok("kill")
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, f := range files {
+		name := strings.TrimPrefix(f.Name(), "crawl.db-")
+		if !regexp.MustCompile("`-?" + regexp.QuoteMeta(name) + "/?`").MatchString(section) {
+			t.Errorf("the README does not name %s", f.Name())
+		}
+	}
+}
