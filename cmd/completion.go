@@ -112,3 +112,19 @@ func (p program) read(c *cobra.Command, use func(ctx context.Context, s *store.S
 	defer s.Close()
 	use(c.Context(), s)
 }
+
+// completeCommands offers the commands that help explains.
+func completeCommands(c *cobra.Command, given []string, begun string) (offered []cobra.Completion, _ cobra.ShellCompDirective) {
+	within := c.Root()
+	for _, name := range given {
+		if within = subcommand(within, name); within == nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	for _, sub := range within.Commands() {
+		if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), begun) {
+			offered = append(offered, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+		}
+	}
+	return offered, cobra.ShellCompDirectiveNoFileComp
+}

@@ -11,8 +11,9 @@ import (
 
 func newHelp() *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "say what a command does and takes",
+		Use:               "help [COMMAND]",
+		Short:             "say what a command does and takes",
+		ValidArgsFunction: completeCommands,
 		RunE: func(c *cobra.Command, args []string) error {
 			found := c.Root()
 			for _, name := range args {
