@@ -19,9 +19,9 @@ var rooms = map[string][]string{
 	"crawl/crawl":       {"crawl/crawl/fetch", "crawl/crawl/feed", "crawl/store", "crawl/state"},
 	"crawl/crawl/fetch": {},
 	"crawl/crawl/feed":  {},
-	"crawl/store":       {"crawl/files"},
-	"crawl/state":       {"crawl/files"},
-	"crawl/files":       {},
+	"crawl/store":       {"crawl/state/files"},
+	"crawl/state":       {"crawl/state/files"},
+	"crawl/state/files": {},
 }
 
 // onlyHere says which libraries belong to one room: the owner of their noun.

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"crawl/files"
+	"crawl/state/files"
 )
 
 // temporary begins the name of every file that is not yet what it will be.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"crawl/files"
+	"crawl/state/files"
 )
 
 // makeFile makes an empty file (0600) where none is. Why it could not is for whoever opens it to find out.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"crawl/files"
+	"crawl/state/files"
 )
 
 // Part is a snapshot being written. One goroutine at a time.

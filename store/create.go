@@ -13,7 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"crawl/files"
+	"crawl/state/files"
 )
 
 // prepareFile looks at what is at path, without changing it, and creates the database if that is allowed and nothing is there.
