@@ -15,6 +15,7 @@ type shared struct {
 	b         *web
 	url       string
 	mu        sync.Mutex
+	takes     time.Duration
 	now, most int      // requests under way
 	asked     []string // paths, in order
 	gate      chan struct{}
@@ -22,13 +23,14 @@ type shared struct {
 
 // share opens one.
 func (b *web) share(takes time.Duration) *shared {
-	s := &shared{b: b, gate: make(chan struct{})}
+	s := &shared{b: b, takes: takes, gate: make(chan struct{})}
 	l := b.listen()
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.now++
 		s.most = max(s.most, s.now)
 		s.asked = append(s.asked, r.URL.Path)
+		takes := s.takes
 		s.mu.Unlock()
 		select {
 		case <-s.gate:
@@ -123,4 +125,26 @@ func TestAKillWhileRedirectsWait(t *testing.T) {
 		t.Errorf("%d items, not two of each feed", n)
 	}
 	w.sound()
+}
+
+// A host that falls silent is one domain's silence, however many feeds of others lead there, one after the other: it is no outage, and counts
+// against each of them.
+func TestASilentHostToWhichRedirectsLead(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	s := b.share(0)
+	var urls []string
+	for n := range 10 {
+		urls = append(urls, s.from("/"+string(rune('a'+n))))
+	}
+	w := newWorld(t, nil, "CRAWL_TIMEOUT=800ms", "CRAWL_PER_HOST=1")
+	w.follows(append(b.crowd(1), urls...)...)
+	b.quietly(w, runAt(0), "run")
+	s.mu.Lock()
+	s.takes = time.Minute
+	s.mu.Unlock()
+	b.quietly(w, runAt(1), "run")
+	if n := w.number("SELECT count(*) FROM feeds WHERE consecutive_failures = 1 AND last_error_kind = 'timeout'"); n != len(urls) || len(s.requests()) != 2*len(urls) {
+		t.Errorf("%d of %d feeds are counted, after %d requests", n, len(urls), len(s.requests()))
+	}
 }

@@ -105,8 +105,11 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 	}
 	f.result = p.s.cfg.Settings.outcome(o)
 	f.event = describeEvent(f.event, o)
-	if f.event.silent || f.event.weak || f.event.notAFeed {
-		f.event.domain = f.task.registrable()
+	switch {
+	case f.event.silent, f.event.weak:
+		f.event.domain = f.task.asks() // many feeds may lead to a host that is dead
+	case f.event.notAFeed:
+		f.event.domain = f.task.registrable() // a portal leads all to its own
 	}
 	if resp != nil && resp.Status == http.StatusTooManyRequests {
 		// Where a redirect led elsewhere, neither domain's feeds are meant: anybody can redirect to a page that answers so.
