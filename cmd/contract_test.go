@@ -66,7 +66,7 @@ func TestJSONContract(t *testing.T) {
 	const ran = "bytes categories categories.done categories.left categories.skipped " +
 		"feeds feeds.changed feeds.deferred feeds.failed feeds.fetched feeds.left feeds.stopped feeds.throttled feeds.unchanged " +
 		"hour items items.new items.updated kind outcome requests run seconds"
-	const item = "author categories changed_at columns content enclosures feed_id feed_url first_seen_at guid id key kind " +
+	const item = "author categories changed_at columns content enclosures feed_id feed_title feed_url first_seen_at guid id key kind " +
 		"published_at seq summary title updated_at url"
 	c.ok("add", "--no-fetch", c.url+"/news.rss", "--category", "News")
 	for _, test := range []struct {

@@ -149,6 +149,7 @@ type exportedItem struct {
 	ID          int64               `json:"id"`
 	FeedID      int64               `json:"feed_id"`
 	FeedURL     string              `json:"feed_url"`
+	FeedTitle   *string             `json:"feed_title"`
 	Key         string              `json:"key"`
 	GUID        *string             `json:"guid"`
 	URL         *string             `json:"url"`
@@ -188,7 +189,7 @@ func exported(r store.ItemRow) any {
 	}
 	return exportedItem{
 		Seq: r.Seq, Kind: r.Kind, Columns: append([]string{}, r.Columns...), ID: r.ID, FeedID: r.FeedID, FeedURL: r.FeedURL,
-		Key: r.Key, GUID: nullText(r.GUID), URL: nullText(r.URL), Title: nullText(r.Title), Author: nullText(r.Author),
+		FeedTitle: nullText(r.FeedTitle), Key: r.Key, GUID: nullText(r.GUID), URL: nullText(r.URL), Title: nullText(r.Title), Author: nullText(r.Author),
 		PublishedAt: nullTime(r.PublishedAt), UpdatedAt: nullTime(r.UpdatedAt),
 		FirstSeenAt: nullTime(r.FirstSeenAt), ChangedAt: nullTime(r.ChangedAt),
 		Summary: nullText(r.Summary), Content: nullText(r.Content),

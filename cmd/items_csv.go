@@ -18,7 +18,7 @@ import (
 func itemsCSV(w io.Writer, rows iter.Seq2[store.ItemRow, error]) error {
 	c := csv.NewWriter(w)
 	err := c.Write([]string{"seq", "kind", "columns", "id", "feed_id", "feed_url", "key", "guid", "url", "title", "author",
-		"published_at", "updated_at", "first_seen_at", "changed_at", "summary", "content", "categories", "enclosures"})
+		"published_at", "updated_at", "first_seen_at", "changed_at", "summary", "content", "categories", "enclosures", "feed_title"})
 	for r, failed := range rows {
 		if err == nil {
 			err = failed
@@ -45,7 +45,7 @@ func itemRecord(r store.ItemRow) []string {
 		strconv.FormatInt(r.Seq, 10), r.Kind, strings.Join(r.Columns, ","), strconv.FormatInt(r.ID, 10),
 		strconv.FormatInt(r.FeedID, 10), carried(r.FeedURL), noFormula(r.Key), noFormula(r.GUID), noFormula(r.URL), noFormula(r.Title), noFormula(r.Author),
 		stamp(r.PublishedAt), stamp(r.UpdatedAt), stamp(r.FirstSeenAt), stamp(r.ChangedAt), noFormula(r.Summary), noFormula(r.Content),
-		noFormula(strings.Join(r.Categories, ",")), enclosures,
+		noFormula(strings.Join(r.Categories, ",")), enclosures, noFormula(r.FeedTitle),
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func hostileRow() store.ItemRow {
 	at := time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC)
 	return store.ItemRow{
-		Seq: 7, Kind: "new", ID: 5, FeedID: 3, FeedURL: "https://feed.example/?a=1&b=2", FirstSeenAt: at, ChangedAt: at,
+		Seq: 7, Kind: "new", ID: 5, FeedID: 3, FeedURL: "https://feed.example/?a=1&b=2", FeedTitle: "=</source><script>\x1b News", FirstSeenAt: at, ChangedAt: at,
 		Key: "k", Title: hostile + "</title><script>alert(1)</script>]]>", Author: "\x00\u202e\"<b>",
 		URL: `https://x.example/"><script>`, PublishedAt: at,
 		Summary: `<p onclick="x()">fine</p><script>alert(1)</script>` + "\x0b", Content: `<a href="javascript:alert(1)">x</a><b>bold</b>`,
@@ -85,7 +85,7 @@ func TestItemsAsCSV(t *testing.T) {
 	if strings.ContainsAny(out.String(), "\x00\x0b\x1b\u009b") {
 		t.Errorf("control characters in %+q", out.String())
 	}
-	for i, want := range map[int]string{0: "7", 11: "2026-11-02T08:00:00Z", 12: "", 17: "a,b,<c>", 18: `[{"url":"https://x.example/a.mp3?x=1\u0026y=2","type":"audio/mpeg","length":3}]`} {
+	for i, want := range map[int]string{0: "7", 11: "2026-11-02T08:00:00Z", 12: "", 17: "a,b,<c>", 18: `[{"url":"https://x.example/a.mp3?x=1\u0026y=2","type":"audio/mpeg","length":3}]`, 19: "'=</source><script> News"} {
 		if records[1][i] != want {
 			t.Errorf("%s is %q, want %q", records[0][i], records[1][i], want)
 		}

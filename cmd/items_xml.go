@@ -65,7 +65,9 @@ func (x *feedWriter) atomEntry(r store.ItemRow) {
 	}
 	x.element("summary", x.html(r.Summary), ` type="html"`)
 	x.element("content", x.html(r.Content), ` type="html"`)
-	x.printf("<source><id>%s</id></source>\n</entry>\n", attribute(r.FeedURL))
+	x.printf("<source><id>%s</id>\n", attribute(r.FeedURL))
+	x.element("title", r.FeedTitle, "")
+	x.printf("</source>\n</entry>\n")
 }
 
 // itemsRSS writes an RSS 2.0 feed (RSS Advisory Board, 2.0.11).
@@ -104,7 +106,8 @@ func (x *feedWriter) rssItem(r store.ItemRow) {
 	for _, e := range r.Enclosures {
 		x.printf("<enclosure url=\"%s\" length=\"%d\" type=\"%s\"/>\n", attribute(e.URL), e.Length, attribute(cmp.Or(e.Type, "application/octet-stream")))
 	}
-	x.printf("<source url=\"%s\"/>\n</item>\n", attribute(r.FeedURL))
+	x.element("source", cmp.Or(r.FeedTitle, r.FeedURL), fmt.Sprintf(" url=\"%s\"", attribute(r.FeedURL)))
+	x.printf("</item>\n")
 }
 
 // feedWriter writes XML and keeps the first error.
@@ -124,7 +127,7 @@ func (x *feedWriter) printf(format string, args ...any) {
 	}
 }
 
-// element writes an element with text, nothing if there is none. attributes are literal.
+// element writes an element with text, nothing if there is none. attributes are as they are written.
 func (x *feedWriter) element(name, text, attributes string) {
 	if text == "" {
 		return

@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// ItemRow is a stored item, as far as it is shown, with its feed's URL and its last change.
+// ItemRow is a stored item, as far as it is shown, with its feed's URL and title (what a person called it, else what it calls
+// itself) and its last change.
 type ItemRow struct {
 	Seq                    int64
 	Kind                   string // new, updated, removed
 	Columns                []string
 	ID, FeedID             int64
-	FeedURL                string
+	FeedURL, FeedTitle     string
 	Key, GUID, URL         string
 	Title, Author          string
 	PublishedAt, UpdatedAt time.Time
@@ -83,7 +84,8 @@ const itemRowColumns = `
 	i.categories,
 	i.enclosures,
 	t.summary,
-	t.content`
+	t.content,
+	coalesce(f.own_title, f.title)`
 
 // query returns the statement for a filter, and its arguments.
 func (f ItemFilter) query() (string, []driver.Value) {
@@ -165,7 +167,7 @@ func scanItem(r row) (ItemRow, error) {
 	it.FeedURL, it.Key = r.text(7), r.text(8)
 	it.FirstSeenAt, it.ChangedAt, it.PublishedAt, it.UpdatedAt = r.time(9), r.time(10), r.time(11), r.time(12)
 	it.GUID, it.URL, it.Title, it.Author = r.text(13), r.text(14), r.text(15), r.text(16)
-	it.Summary, it.Content = r.text(19), r.text(20)
+	it.Summary, it.Content, it.FeedTitle = r.text(19), r.text(20), r.text(21)
 	if err := r.json(2, &it.Columns); err != nil {
 		return it, err
 	}

@@ -103,6 +103,7 @@ func TestItemFields(t *testing.T) {
 	}
 	c := claimOne(t, s, t0, id)
 	merge1(t, s, t0, success(c, t0, it))
+	set(t, s, "title = 'its own'")
 	n := 0
 	for row, err := range s.Items(context.Background(), ItemFilter{}) {
 		if err != nil {
@@ -113,7 +114,7 @@ func TestItemFields(t *testing.T) {
 			t.Errorf("%+v", stored)
 		}
 		want(t, "row", text1(row), text1(ItemRow{
-			1, "new", row.Columns, 1, id, c.URL, it.Key, it.GUID, it.URL, it.Title, it.Author, it.PublishedAt, it.UpdatedAt, t0, t0,
+			1, "new", row.Columns, 1, id, c.URL, "its own", it.Key, it.GUID, it.URL, it.Title, it.Author, it.PublishedAt, it.UpdatedAt, t0, t0,
 			it.Summary, it.Content, it.Categories, it.Enclosures,
 		}))
 	}
