@@ -151,6 +151,10 @@ func (s *session) plan(f store.Feed, categoryDone, deferred bool) Planned {
 		p.Reason = "its category is done this hour"
 	case f.FetchedHour.Equal(s.hour):
 		p.Reason = "already fetched this hour"
+	case unpackHints(f.Schedule).exclude(s.start):
+		p.Reason = "its document excludes this hour or day"
+	case f.LastAttemptAt.After(s.start):
+		p.Fetch, p.Reason = true, "the clock went back since "+f.LastAttemptAt.Format(time.RFC3339)
 	case f.NextFetchAt.After(s.start.Add(grace)):
 		p.Reason = "not due before " + f.NextFetchAt.Format(time.RFC3339)
 	default:

@@ -29,6 +29,7 @@ type Feed struct {
 	NextFetchAt         time.Time
 	RetryAfterUntil     time.Time
 	FetchedHour         time.Time
+	Schedule            string // what its document asks for, as the crawler keeps it; "" nothing
 	Items               int
 	Settings            FeedSettings
 }
@@ -107,6 +108,7 @@ const feedColumns = `
 	f.retry_after_until,
 	f.fetched_hour,
 	f.settings,
+	f.schedule,
 	(SELECT count(*) FROM items i WHERE i.feed_id = f.id)`
 
 func scanFeed(r row) (Feed, error) {
@@ -129,7 +131,8 @@ func scanFeed(r row) (Feed, error) {
 		NextFetchAt:         r.time(15),
 		RetryAfterUntil:     r.time(16),
 		FetchedHour:         r.time(17),
-		Items:               int(r.int(19)),
+		Schedule:            r.text(19),
+		Items:               int(r.int(20)),
 	}
 	return f, r.json(18, &f.Settings)
 }
