@@ -24,7 +24,7 @@ func newStatus(p program) *cobra.Command {
 		Args:  takes(0, 0, ""),
 		RunE:  p.with(func(ctx context.Context, a *app, _ []string) error { return runStatus(ctx, a, o) }),
 	}
-	c.Flags().BoolVar(&o.check, "check", false, "for monitors: exit with 0 if this hour is complete and nothing is stuck, else 1")
+	c.Flags().BoolVar(&o.check, "check", false, "for monitors: exit with 0 while a run makes progress, or once this hour is complete and no kill flag is up; else 1, and 2 and 7 as elsewhere")
 	return c
 }
 

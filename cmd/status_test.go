@@ -119,3 +119,34 @@ func toDo(names ...string) (categories []statusCategory) {
 	}
 	return categories
 }
+
+// Feeds that come after the hour's work are the half-check's business, whether their category is new or not; those that were there before
+// it are the hour's.
+func TestFeedsThatComeLateLeaveTheHourComplete(t *testing.T) {
+	t.Parallel()
+	site := newSite(t)
+	site.add("News", 3)
+	w := newWorld(t, site)
+	w.subscribe()
+	early, late := site.add("Early", 3), site.add("Late", 3)
+	w.run(runAt(0).Add(-time.Hour), "add", "--no-fetch", "--category", "Early", early.url).want(0)
+	check := func(code int, when string) {
+		t.Helper()
+		if e := w.run(runAt(0).Add(20*time.Minute), "status", "--check"); e.code != code {
+			t.Errorf("%s: %s", when, e)
+		}
+	}
+	check(1, "before the run")
+	w.silent(runAt(0), "run", "--category", "News")
+	check(1, "after the run of one category")
+	w.silent(runAt(0).Add(time.Minute), "run")
+	check(0, "after the run")
+	w.run(runAt(0).Add(10*time.Minute), "add", "--no-fetch", "--category", "News", site.add("News", 3).url).want(0)
+	check(0, "with a new feed in a category that is done")
+	w.run(runAt(0).Add(10*time.Minute), "import", site.opml(late)).want(0)
+	check(0, "with a new feed in a new category")
+	w.silent(halfAt(0), "half-check")
+	if n := w.number("SELECT count(*) FROM feeds WHERE fetched_hour IS NULL"); n != 0 {
+		t.Errorf("the half-check left %d of the late feeds", n)
+	}
+}
