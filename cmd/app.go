@@ -37,16 +37,16 @@ func (p program) with(run func(ctx context.Context, a *app, args []string) error
 	return p.withSettings(false, run)
 }
 
-// withAnyFile is with for a command that must work even if the settings file is wrong.
-func (p program) withAnyFile(run func(ctx context.Context, a *app, args []string) error) func(*cobra.Command, []string) error {
+// withAnySettings is with for a command that must work even if the settings file or a variable is wrong: it needs the directory alone.
+func (p program) withAnySettings(run func(ctx context.Context, a *app, args []string) error) func(*cobra.Command, []string) error {
 	return p.withSettings(true, run)
 }
 
-func (p program) withSettings(anyFile bool, run func(ctx context.Context, a *app, args []string) error) func(*cobra.Command, []string) error {
+func (p program) withSettings(whatever bool, run func(ctx context.Context, a *app, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		s, origins, err := loadSettings(c.Flags(), p.env, fileSource)
-		if err != nil && anyFile {
-			s, origins, err = loadSettings(c.Flags(), p.env, noFile)
+		if err != nil && whatever {
+			s, origins, err = loadSettings(c.Flags(), p.placeVariables, noFile)
 		}
 		if err != nil {
 			return wrongUsage(err, settingsHint)

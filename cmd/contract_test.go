@@ -81,9 +81,9 @@ func TestJSONContract(t *testing.T) {
 		{[]string{"list", "--json"}, "category consecutive_failures id items last_error last_error_kind last_fetched_at last_success_at " +
 			"next_fetch_at status stopped_reason title url"},
 		{[]string{"status", "--json"}, "categories categories.active categories.done categories.failing categories.feeds categories.id " +
-			"categories.name categories.ranked categories.stopped complete epoch failed_steps feeds feeds.active feeds.failing feeds.stopped " +
+			"categories.name categories.ranked categories.stopped complete epoch failed_steps feeds feeds.active feeds.failing feeds.stopped feeds.throttled " +
 			"flag hour kill running runs runs.bytes runs.failed runs.fetched runs.finished_at runs.host runs.hour runs.kind runs.left " +
-			"runs.new runs.outcome runs.reason runs.requests runs.run runs.started_at runs.stopped runs.updated"},
+			"runs.new runs.outcome runs.reason runs.requests runs.run runs.started_at runs.stopped runs.throttled runs.updated"},
 		{[]string{"category", "list", "--json"}, "active failing feeds id name ranked stopped"},
 		{[]string{"config", "--json"}, "from name value"},
 		{[]string{"version", "--json"}, "go revision version"},

@@ -26,7 +26,7 @@ func newKill(p program) *cobra.Command {
 		Long: `kill sets the kill flag: the run stops, keeps what it has fetched, and the half-check of this hour stays away.
 The next crawl run clears the flag. The exit code is 0 if the run stopped or there was none, 6 if it still runs.`,
 		Args: takes(0, 0, ""),
-		RunE: p.withAnyFile(func(ctx context.Context, a *app, _ []string) error { return runKill(ctx, a, o) }),
+		RunE: p.withAnySettings(func(ctx context.Context, a *app, _ []string) error { return runKill(ctx, a, o) }),
 	}
 	c.Flags().DurationVar(&o.wait, "wait", 30*time.Second, "wait `D` for the run to end; 0: do not wait")
 	return c

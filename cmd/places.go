@@ -17,6 +17,14 @@ func dataDirectory(flags, vars source, env func(string) (string, bool)) (string,
 	return userDirectory(env, "XDG_DATA_HOME", ".local/share")
 }
 
+// placeVariables are the variables but for settings other than the directory.
+func (p program) placeVariables(name string) (string, bool) {
+	if strings.HasPrefix(name, "CRAWL_") && name != variable("dir") {
+		return "", false
+	}
+	return p.env(name)
+}
+
 // configFile is --config, else $CRAWL_CONFIG, else crawl.toml in the data directory, else in $XDG_CONFIG_HOME/crawl; "" if
 // there is none. A file that was named must be there.
 func configFile(dir string, flags, vars source, env func(string) (string, bool)) (string, error) {

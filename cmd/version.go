@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"regexp"
@@ -55,7 +54,14 @@ func newVersion(p program) *cobra.Command {
 		Use:   "version",
 		Short: "print the version",
 		Args:  takes(0, 0, ""),
-		RunE:  p.withAnyFile(func(_ context.Context, a *app, _ []string) error { return runVersion(a) }),
+		RunE: func(c *cobra.Command, _ []string) error { // whatever the settings are
+			json, err := c.Flags().GetBool("json")
+			if err != nil {
+				return err
+			}
+			c.Annotations = map[string]string{begun: "yes"}
+			return runVersion(&app{program: p, json: json})
+		},
 	}
 }
 
