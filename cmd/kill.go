@@ -40,6 +40,9 @@ type killed struct {
 }
 
 func runKill(ctx context.Context, a *app, o killOptions) error {
+	if o.wait < 0 {
+		return usagef("--wait: %s is less than 0", o.wait)
+	}
 	if _, err := os.Stat(a.dir); errors.Is(err, fs.ErrNotExist) {
 		return a.tellKill(killed{Outcome: "nothing"}, "nothing was running: there is no data directory "+a.dir)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/mattn/go-runewidth"
 	"golang.org/x/term"
+
+	"crawl/store"
 )
 
 // isTerminal says whether a stream is a terminal.
@@ -138,16 +140,4 @@ func dash(s string) string {
 }
 
 // count is "1 feed", "2 feeds".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %s", n, plural(noun))
-}
-
-func plural(noun string) string {
-	if stem, isY := strings.CutSuffix(noun, "y"); isY {
-		return stem + "ies"
-	}
-	return noun + "s"
-}
+func count(n int, noun string) string { return store.Count(n, noun) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"crawl/crawl/fetch"
 	"crawl/store"
@@ -26,10 +27,13 @@ func find(ctx context.Context, s *store.Store, refs []string) ([]store.Feed, err
 	var feeds []store.Feed
 	for i, ref := range refs {
 		f, err := s.FindFeed(ctx, feedRef(ref))
-		if err != nil && len(refs) > 1 {
-			err = fmt.Errorf("argument %d (%s): %w", i+1, shownArgument(ref), err)
-		}
-		if err != nil {
+		switch {
+		case err == nil:
+		case len(refs) > 1:
+			return nil, fmt.Errorf("argument %d (%s): %w", i+1, shownArgument(ref), err)
+		case strings.Contains(ref, ":"): // of a URL the error itself says nothing
+			return nil, fmt.Errorf("%s: %w", shownArgument(ref), err)
+		default:
 			return nil, err
 		}
 		if !slices.ContainsFunc(feeds, func(other store.Feed) bool { return other.ID == f.ID }) {

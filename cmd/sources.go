@@ -187,7 +187,7 @@ func fileSource(path string) (source, error) {
 		if !slices.Contains(known, key) {
 			return nil, &usageError{fmt.Errorf("%s: unknown key %q", path, key), cmp.Or(didYouMean(key, known), settingsHint)}
 		}
-		texts, err := asTexts(file[name])
+		texts, err := asTexts(file[name], isText(key))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", path, key, err)
 		}
@@ -242,14 +242,27 @@ func blame(name, from string) string {
 	return from + ": " + name
 }
 
+// isText tells whether a setting is text, of which a number in the file would be a mistake.
+func isText(name string) bool {
+	for _, s := range settingList() {
+		if s.name == name {
+			return !slices.Contains([]string{"N", "D", "SIZE"}, s.kind)
+		}
+	}
+	return true
+}
+
 // asTexts turns a value of the file into the text that a flag would have.
-func asTexts(value any) ([]string, error) {
+func asTexts(value any, onlyText bool) ([]string, error) {
 	switch v := value.(type) {
 	case string:
 		return []string{v}, nil
 	case []string:
 		return v, nil
 	case int64:
+		if onlyText {
+			return nil, fmt.Errorf("%d is not text", v)
+		}
 		return []string{strconv.FormatInt(v, 10)}, nil
 	case []any:
 		texts := []string{}

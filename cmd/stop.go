@@ -36,7 +36,16 @@ func runStop(ctx context.Context, a *app, refs []string, o stopOptions) error {
 		if err := s.Stop(ctx, ids(feeds), reason, a.now()); err != nil {
 			return err
 		}
-		a.say("%s stopped", count(len(feeds), "feed"))
+		n := 0
+		for _, f := range feeds {
+			if f.Status == "active" {
+				n++
+				continue
+			}
+			a.log.Info("feed is stopped already and keeps its reason", "feed", f.ID, "reason", f.StoppedReason)
+			a.sayUnlessLogged(feedName(f) + " is stopped already: " + f.StoppedReason)
+		}
+		a.say("%s stopped", count(n, "feed"))
 		return nil
 	})
 }

@@ -192,7 +192,7 @@ func (s Settings) fail(feed int64, hour, at time.Time, f *store.FeedState) {
 	f.NextFetchAt = skip(f.NextFetchAt, unpackHints(f.Schedule))
 	if f.ConsecutiveFailures >= s.MaxFailures {
 		f.Status = "stopped"
-		f.StoppedReason = clip(fmt.Sprintf("%d failures in a row, the last: %s", f.ConsecutiveFailures, f.LastError), maxError)
+		f.StoppedReason = clip(fmt.Sprintf("%s in a row, the last: %s", store.Count(f.ConsecutiveFailures, "failure"), f.LastError), maxError)
 	}
 }
 

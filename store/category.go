@@ -181,7 +181,7 @@ func (s *Store) RemoveCategory(ctx context.Context, name string) error {
 			return err
 		}
 		if feeds > 0 {
-			return fmt.Errorf("it still has %d feeds; move or remove them first", feeds)
+			return fmt.Errorf("it still has %s, to be moved or removed first", Count(int(feeds), "feed"))
 		}
 		if err := t.run("DELETE FROM merged WHERE category_id = ?", id); err != nil {
 			return err

@@ -347,3 +347,13 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+func TestCount(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 failure": Count(1, "failure"), "0 feeds": Count(0, "feed"), "2 categories": Count(2, "category"), "1 category": Count(1, "category"),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -3,7 +3,9 @@ package store
 import (
 	"database/sql/driver"
 	"encoding/json"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -82,4 +84,16 @@ func idList(ids []int64) string {
 		b = strconv.AppendInt(b, id, 10)
 	}
 	return string(append(b, ']'))
+}
+
+// Count is a number of things in words: "1 feed", "2 feeds", "2 categories".
+func Count(n int, noun string) string {
+	stem, isY := strings.CutSuffix(noun, "y")
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case isY:
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
