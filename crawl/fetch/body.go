@@ -93,6 +93,9 @@ func (g *get) broken(err error, r *Response) error {
 		kind, why = KindTimeout, fmt.Sprintf("the body came slower than %s in %s", size(g.c.slow.bytes), g.c.slow.window)
 	case errors.Is(err, errLongAnswer):
 		kind, why = KindTooLarge, "the answer is larger than that of any body of "+size(g.c.o.MaxBody)
+	case errors.Is(cause, errObstructs):
+		kind, why = KindTimeout, fmt.Sprintf("the body came slower than %s in %s while others waited for its memory",
+			size(g.c.slow.crowded), g.c.slow.window)
 	}
 	if kind == KindTimeout && g.bytes == 0 {
 		return g.fail(kind, why, err)
@@ -111,10 +114,48 @@ func (g *get) starved(err error) error {
 	return e
 }
 
-// rate is what a body must bring: so many bytes in each window.
+// stopwatch bounds a GET's own time, and apart from it the time for which it waits for memory: others hold that, not the server.
+type stopwatch struct {
+	timer     *time.Timer
+	since     time.Time     // it last changed between the two
+	own, wait time.Duration // that are left
+}
+
+// startClock begins a part of the GET, and stopClock ends it.
+func (g *get) startClock() {
+	cancel := g.cancel
+	g.stopwatch.since = time.Now()
+	g.stopwatch.timer = time.AfterFunc(g.stopwatch.own, func() { cancel(errTotal) })
+}
+
+func (g *get) stopClock() {
+	g.stopwatch.timer.Stop()
+	g.stopwatch.own -= time.Since(g.stopwatch.since)
+}
+
+// ownTime is how long the GET has taken so far, without its waits.
+func (g *get) ownTime() time.Duration {
+	return g.c.o.Timeout - g.stopwatch.own + time.Since(g.stopwatch.since)
+}
+
+// clock says that waiting for memory begins, or ends.
+func (g *get) clock(waiting bool) {
+	s := &g.stopwatch
+	used := time.Since(s.since)
+	s.since = s.since.Add(used)
+	if waiting {
+		s.own -= used
+		s.timer.Reset(s.wait)
+	} else {
+		s.wait -= used
+		s.timer.Reset(s.own)
+	}
+}
+
+// rate is what a body must bring: so many bytes in each window, and where others wait for the memory that it holds, more.
 type rate struct {
-	bytes  int64
-	window time.Duration
+	bytes, crowded int64
+	window         time.Duration
 }
 
 // watch ends a GET whose body drips.
@@ -134,8 +175,13 @@ func (g *get) watch() *watch {
 
 // look ends the window and begins the next.
 func (w *watch) look() {
-	if w.arrived.Swap(0) < w.g.c.slow.bytes && !w.paused.Load() {
+	switch n, slow := w.arrived.Swap(0), w.g.c.slow; {
+	case w.paused.Load():
+	case n < slow.bytes:
 		w.g.cancel(errSlow)
+		return
+	case n < slow.crowded && w.g.hold.obstructs():
+		w.g.cancel(errObstructs)
 		return
 	}
 	w.timer.Reset(w.g.c.slow.window)

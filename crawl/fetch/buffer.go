@@ -28,11 +28,12 @@ func class(n int64) int { return bits.Len64(uint64(max(n, 1)-1) / smallest) }
 
 // buffer takes room for at least n bytes out of the memory bound, waiting for it if it must, and makes it a buffer.
 func (g *get) buffer(n int64, waits func(bool)) ([]byte, error) {
-	if g.hold == nil {
-		g.hold = &hold{m: g.c.memory}
-	}
 	n = bufferSize(n)
-	if err := g.hold.take(g.ctx, n, waits); err != nil {
+	err := g.hold.take(g.ctx, n, func(waiting bool) {
+		g.clock(waiting)
+		waits(waiting)
+	})
+	if err != nil {
 		return nil, err
 	}
 	if n <= largestKept {

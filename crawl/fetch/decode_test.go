@@ -11,7 +11,7 @@ import (
 
 // unpacked decodes b with the given names, as Get does.
 func unpacked(t testing.TB, c *Client, b string, names ...string) *Response {
-	g := &get{c: c, ctx: t.Context(), parent: t.Context()}
+	g := &get{c: c, ctx: t.Context(), parent: t.Context(), hold: &hold{m: c.memory}}
 	wire, err := g.buffer(int64(len(b)), func(bool) {})
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%d bytes", cap(r.Body))
 		}
 		r.Release()
-		if c.memory.holder != nil || c.memory.free != newMemory(c.o.MaxMemory, c.o.MaxBody).free {
+		if !c.memory.unused(newMemory(c.o.MaxMemory, c.o.MaxBody)) {
 			t.Error("memory was lost")
 		}
 	})

@@ -28,7 +28,7 @@ const DefaultMaxBody = 16 << 20
 // Options configure a Client. Zero values mean the defaults given.
 type Options struct {
 	UserAgent      string         // required
-	Timeout        time.Duration  // whole GET, redirects included; 60s
+	Timeout        time.Duration  // whole GET, redirects included, and again for waits for memory; 60s
 	ConnectTimeout time.Duration  // name resolution and connection, and again the TLS handshake; 10s
 	HeaderTimeout  time.Duration  // from the request to the end of the answer's header; 20s
 	MaxBody        int64          // decoded bytes of one body; 16 MiB
@@ -98,7 +98,7 @@ func New(o Options) (*Client, error) {
 	c := &Client{
 		o:          o,
 		guard:      newGuard(o.AllowNet),
-		slow:       rate{bytes: 10 << 10, window: 10 * time.Second},
+		slow:       rate{bytes: 10 << 10, crowded: 640 << 10, window: 10 * time.Second},
 		memory:     newMemory(o.MaxMemory, o.MaxBody),
 		decoding:   make(chan struct{}, runtime.GOMAXPROCS(0)),
 		sessions:   unmarshalSessions(o.Sessions, o.Now),

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
-	"time"
 )
 
 // The causes by which a GET ends itself.
@@ -21,6 +20,8 @@ var (
 	errSlow   = errors.New("the body drips")
 	errBefore = errors.New("not to be sent")
 	errAgain  = errors.New("net/http would send the request again")
+
+	errObstructs = errors.New("the body is slow while others wait for memory")
 )
 
 // maxConnections is the most connections that one hop may take of net/http, which makes another, without pause, whenever one of HTTP/2
@@ -41,9 +42,8 @@ type get struct {
 	chain         chain
 	cookies       cookies
 	hold          *hold
-	started       time.Time     // of this part of the chain
-	used          time.Duration // by the parts before
-	sequence      int64         // Client.sequence at the start
+	stopwatch     stopwatch
+	sequence      int64 // Client.sequence at the start
 	proxied       bool
 
 	conditional  bool  // the hop at hand carries validators
@@ -63,7 +63,7 @@ type getKey struct{}
 // Get makes one GET with its redirects. It returns a *Response for every whole HTTP answer, else an error that is an *Error, or
 // wraps the context's cause when ctx ended it (not a timeout of its own), or Before's error, or is an *Onward if r.Turns is set.
 func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
-	g := &get{c: c, r: r}
+	g := &get{c: c, r: r, hold: &hold{m: c.memory}, stopwatch: stopwatch{own: c.o.Timeout, wait: c.o.Timeout}}
 	if err := g.prepare(); err != nil {
 		return nil, err
 	}
@@ -72,12 +72,12 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 
 // run goes on from the hop at hand, within what is left of the time.
 func (g *get) run(ctx context.Context) (*Response, error) {
-	g.parent, g.started, g.sequence, g.answered = ctx, time.Now(), g.c.sequence.Add(1), false
+	g.parent, g.sequence, g.answered = ctx, g.c.sequence.Add(1), false
 	ctx = context.WithValue(ctx, getKey{}, g)
 	g.ctx, g.cancel = context.WithCancelCause(ctx)
 	defer g.cancel(nil)
-	limit := time.AfterFunc(g.c.o.Timeout-g.used, func() { g.cancel(errTotal) })
-	defer limit.Stop()
+	g.startClock()
+	defer g.stopClock()
 	response, err := g.follow()
 	if err != nil {
 		g.hold.release()
@@ -223,7 +223,7 @@ func (g *get) finish(answer *http.Response) (*Response, error) {
 			return nil, err
 		}
 	}
-	r.Requests, r.Bytes, r.Elapsed = g.requests, g.bytes, g.used+time.Since(g.started)
+	r.Requests, r.Bytes, r.Elapsed = g.requests, g.bytes, g.ownTime()
 	return r, nil
 }
 

@@ -15,15 +15,20 @@ import (
 	"time"
 )
 
-// inUse is what bodies hold of a bound whose common room has so many bytes.
-func (m *memory) inUse(common int64) int64 {
+// unused says whether nothing is held or waited for, as in a new bound.
+func (m *memory) unused(fresh *memory) bool {
+	return m.small == fresh.small && m.free == fresh.free && m.holder == nil && len(m.waiting) == 0
+}
+
+// inUse is what bodies hold of a bound that began so.
+func (m *memory) inUse(fresh *memory) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	spare := int64(0)
 	if m.holder != nil {
 		spare = m.holder.spare
 	}
-	return common - m.free + spare
+	return fresh.small - m.small + fresh.free - m.free + spare
 }
 
 // TestMemoryIsBounded: 64 bodies of 16 MiB side by side, packed and plain, within 64 MiB; none fails and none waits for ever.
@@ -44,7 +49,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}))
 	defer s.Close()
 	c := newClient(t, func(o *Options) { o.MaxMemory, o.MaxBody = total, int64(body) })
-	common := c.memory.free
+	fresh := newMemory(total, int64(body))
 	var most atomic.Int64
 	stop := make(chan struct{})
 	go func() {
@@ -53,7 +58,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			case <-stop:
 				return
 			case <-time.After(time.Millisecond):
-				most.Store(max(most.Load(), c.memory.inUse(common)))
+				most.Store(max(most.Load(), c.memory.inUse(fresh)))
 			}
 		}
 	}()
@@ -68,7 +73,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			if len(r.Body) != body || r.Truncated != "" {
 				t.Errorf("%v", r)
 			}
-			if held := r.hold.common + r.hold.spare; held != int64(cap(r.Body)) {
+			if held := r.hold.held(); held != int64(cap(r.Body)) {
 				t.Errorf("a body in %d bytes holds %d of the bound", cap(r.Body), held)
 			}
 			r.Release()
@@ -79,8 +84,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	if most.Load() > total || most.Load() == 0 {
 		t.Errorf("%d bytes were in use at one time, of %d", most.Load(), total)
 	}
-	if c.memory.free != common || c.memory.holder != nil || len(c.memory.waiting) != 0 {
-		t.Errorf("after all: %d of %d bytes are free", c.memory.free, common)
+	if !c.memory.unused(fresh) {
+		t.Errorf("after all: %+v", c.memory)
 	}
 }
 
@@ -135,7 +140,6 @@ func TestMemoryThatNeverComes(t *testing.T) {
 func TestMemoryModel(t *testing.T) {
 	const total, body = 20 << 20, 1 << 20
 	m := newMemory(total, body)
-	common := m.free
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	var all sync.WaitGroup
@@ -161,8 +165,8 @@ func TestMemoryModel(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if m.free != common || m.holder != nil || len(m.waiting) != 0 {
-		t.Errorf("at the end %d of %d bytes are free, %d wait", m.free, common, len(m.waiting))
+	if !m.unused(newMemory(total, body)) {
+		t.Errorf("at the end: %+v", m)
 	}
 	if ctx.Err() != nil {
 		t.Error("took too long")

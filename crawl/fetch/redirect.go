@@ -7,7 +7,6 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"slices"
-	"time"
 
 	"golang.org/x/net/publicsuffix"
 )
@@ -62,7 +61,6 @@ func (g *get) follow() (*Response, error) {
 			return nil, err
 		}
 		if g.r.Turns && g.url.Host != from {
-			g.used += time.Since(g.started)
 			return nil, &Onward{Host: g.url.Host, AllowedNet: g.gotAllowed, get: g}
 		}
 	}

@@ -31,8 +31,8 @@ type Response struct {
 	Conditional      bool // validators were sent on the final hop
 	AllowedNet       bool // the answer came from a network of AllowNet (not from a public address)
 	Requests         int
-	Bytes            int64 // on the wire: bodies as received
-	Elapsed          time.Duration
+	Bytes            int64         // on the wire: bodies as received
+	Elapsed          time.Duration // without waits for a turn or for memory
 
 	hold *hold
 }
