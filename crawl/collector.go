@@ -24,7 +24,7 @@ const fewShare = 10
 type collector struct {
 	p        *pool
 	s        *session
-	outage   outage[*finished]
+	outage   outage
 	batch    []store.Entry
 	weight   int64       // of the batch in the room
 	complete []*category // to be closed with the next merge
@@ -112,27 +112,27 @@ func (c *collector) take(f *finished) error {
 		c.abandon(f)
 		return nil
 	case moved: // no outcome yet, but an answer
-		_, free := c.outage.judge(f.event, f)
+		_, free := c.outage.judge(f)
 		return c.settleAll(free)
 	}
 	if f.event.answered {
 		c.s.answers++
 	}
 	f.event.few = (c.total-c.done)*fewShare <= c.tasks
-	verdict, free := c.outage.judge(f.event, f)
+	verdict, free := c.outage.judge(f)
 	if verdict != hold {
-		free = append(free, freed[*finished]{f, verdict})
+		free = append(free, freed{f, verdict})
 	}
 	return c.settleAll(free)
 }
 
 // settleAll settles one after the other. After an error it abandons the others, so that each keeps no place in the room and no lease.
-func (c *collector) settleAll(free []freed[*finished]) (failed error) {
+func (c *collector) settleAll(free []freed) (failed error) {
 	for _, f := range free {
 		if failed == nil {
-			failed = c.settle(f.x, f.verdict)
+			failed = c.settle(f.finished, f.verdict)
 		} else {
-			c.abandon(f.x)
+			c.abandon(f.finished)
 		}
 	}
 	return failed

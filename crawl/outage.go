@@ -26,30 +26,25 @@ const (
 	ours                 // certainly ours: no outcome, the feed stays due
 )
 
-// heldBack is a fetch that is held back.
-type heldBack[T any] struct {
-	event
-	x T
-}
-
-// freed is what was held back, with its verdict: count or ours.
-type freed[T any] struct {
-	x       T
+// freed is a fetch that was held back, with its verdict: count or ours.
+type freed struct {
+	*finished
 	verdict verdict
 }
 
 // row is one class of addresses: the surprises since its last answer.
-type row[T any] struct {
+type row struct {
 	answered   bool
 	lastAnswer time.Time
-	held       []heldBack[T]
+	held       []*finished
 	domains    map[string]bool
 	weak       map[string]bool // domains of weak failures before the first answer
 	since      time.Time       // start of the first one held
 	local      bool            // one of them is certainly ours
 }
 
-func (r *row[T]) add(e event, x T) {
+func (r *row) add(f *finished) {
+	e := &f.event
 	if r.domains == nil {
 		r.domains, r.since = map[string]bool{}, e.start
 	}
@@ -65,21 +60,21 @@ func (r *row[T]) add(e event, x T) {
 		r.domains[e.domain] = true
 	}
 	r.local = r.local || e.local
-	r.keep(e, x)
+	r.keep(f)
 }
 
 // keep holds back what says nothing by itself.
-func (r *row[T]) keep(e event, x T) { r.held = append(r.held, heldBack[T]{e, x}) }
+func (r *row) keep(f *finished) { r.held = append(r.held, f) }
 
 // silence tells whether a run that had no answer at all was silent on enough domains to mean something.
-func (r *row[T]) silence() bool {
+func (r *row) silence() bool {
 	all := maps.Clone(r.domains)
 	maps.Copy(all, r.weak)
 	return !r.answered && len(all) >= outageDomains
 }
 
 // long tells whether the row is longer than the limit, and has lasted long enough to mean something.
-func (r *row[T]) long(limit int, now time.Time) bool {
+func (r *row) long(limit int, now time.Time) bool {
 	patience := outagePatience
 	if r.local {
 		patience = localPatience
@@ -90,14 +85,14 @@ func (r *row[T]) long(limit int, now time.Time) bool {
 // end ends the row, because of an answer to a GET that began at the given time, or, if that is zero, because the run has ended. What was
 // held counts; but what was certainly ours counts against no feed that has worked, unless it had no route at the time at which that GET
 // found one, or nearly so.
-func (r *row[T]) end(answered time.Time) []freed[T] {
-	var free []freed[T]
-	for _, k := range r.held {
-		v := count
+func (r *row) end(answered time.Time) []freed {
+	var free []freed
+	for _, f := range r.held {
+		v, k := count, &f.event
 		if k.local && k.worked && !(k.route && !answered.IsZero() && answered.Before(k.end.Add(localPatience))) {
 			v = ours
 		}
-		free = append(free, freed[T]{k.x, v})
+		free = append(free, freed{f, v})
 	}
 	r.held, r.domains, r.weak, r.local = nil, nil, nil, false
 	return free
@@ -112,23 +107,24 @@ func (r *row[T]) end(answered time.Time) []freed[T] {
 // feed" with none read well in between (a hotel's portal answers everything with its own page). And if in a whole run nothing
 // answered, then also refusals and names that do not exist are no news about feeds that worked: a resolver or a firewall of
 // ours may say so of everything. Feeds that failed before are no surprise, but what an outage did to them counts as little.
-type outage[T any] struct {
+type outage struct {
 	limit  int
-	class  [2]row[T] // public, allowed
-	portal row[T]
+	class  [2]row // public, allowed
+	portal row
 	read   time.Time // when a feed was read well for the last time
 	down   bool
 }
 
-// judge gives the verdict on one fetch, carried as x while it is held, and what was held and is free to count now.
-func (o *outage[T]) judge(e event, x T) (v verdict, free []freed[T]) {
+// judge gives the verdict on one fetch, and what was held and is free to count now.
+func (o *outage) judge(f *finished) (v verdict, free []freed) {
+	e := &f.event
 	r := &o.class[0]
 	if e.allowed {
 		r = &o.class[1]
 	}
 	switch {
 	case o.down && (e.silent || e.weak || e.notAFeed): // what was under way when it was seen
-		r.keep(e, x)
+		r.keep(f)
 		return hold, nil
 	case o.down:
 		return count, nil
@@ -151,11 +147,11 @@ func (o *outage[T]) judge(e event, x T) (v verdict, free []freed[T]) {
 	case e.answered && e.notAFeed && (o.read.After(e.start) || e.few && !o.read.IsZero()):
 		return count, free
 	case e.answered && e.notAFeed && e.healthy && e.worked:
-		o.portal.add(e, x)
+		o.portal.add(f)
 		o.down = o.down || len(o.portal.domains) > o.limit
 		return hold, free
 	case e.weak && !r.answered && e.healthy && e.worked:
-		r.add(e, x)
+		r.add(f)
 		return hold, free
 	case e.answered || !e.silent:
 		return count, free
@@ -165,21 +161,21 @@ func (o *outage[T]) judge(e event, x T) (v verdict, free []freed[T]) {
 	case e.local && answers && e.worked && !e.route:
 		return ours, free
 	case e.route && answers && e.worked: // it may have looked for a route after the last of them
-		r.keep(e, x)
+		r.keep(f)
 		return hold, free
 	case answers, !e.local && (e.again || e.few && r.answered):
 		return count, free
 	case !e.local && !e.healthy: // no news, but in an outage it is not the feed's
-		r.keep(e, x)
+		r.keep(f)
 		return hold, free
 	}
-	r.add(e, x)
+	r.add(f)
 	o.down = o.down || r.long(o.limit, e.end)
 	return hold, free
 }
 
 // settle ends the run: whether it was an outage after all, and else what becomes of what was held.
-func (o *outage[T]) settle() (down bool, free []freed[T]) {
+func (o *outage) settle() (down bool, free []freed) {
 	for i := range o.class {
 		r := &o.class[i]
 		o.down = o.down || r.silence() || r.local && (!r.answered || len(r.domains) > o.limit)
@@ -191,15 +187,15 @@ func (o *outage[T]) settle() (down bool, free []freed[T]) {
 }
 
 // held gives everything that is still kept back.
-func (o *outage[T]) held() []T {
-	var all []T
+func (o *outage) held() []*finished {
+	var all []*finished
 	for _, f := range o.all() {
-		all = append(all, f.x)
+		all = append(all, f.finished)
 	}
 	return all
 }
 
-func (o *outage[T]) all() []freed[T] {
+func (o *outage) all() []freed {
 	all := o.portal.end(time.Time{})
 	for i := range o.class {
 		all = append(all, o.class[i].end(time.Time{})...)

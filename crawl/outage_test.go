@@ -117,7 +117,7 @@ func TestOutageRule(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o := outage[event]{limit: 3}
+			o := outage{limit: 3}
 			down, counts := play(&o, tt.events)
 			if down != tt.down || counts != tt.counts {
 				t.Errorf("down %v with %d outcomes that stand, want %v with %d", down, counts, tt.down, tt.counts)
@@ -128,9 +128,9 @@ func TestOutageRule(t *testing.T) {
 
 // play gives events to the rule as the collector does, those that come after the outage was seen too, and counts the outcomes that
 // stand.
-func play(o *outage[event], events []event) (down bool, counts int) {
+func play(o *outage, events []event) (down bool, counts int) {
 	for _, e := range events {
-		v, free := o.judge(e, e)
+		v, free := o.judge(&finished{event: e})
 		counts += counted(free)
 		if v == count {
 			counts++
@@ -140,7 +140,7 @@ func play(o *outage[event], events []event) (down bool, counts int) {
 	return down, counts + counted(free)
 }
 
-func counted(free []freed[event]) (n int) {
+func counted(free []freed) (n int) {
 	for _, f := range free {
 		if f.verdict == count {
 			n++
@@ -155,7 +155,7 @@ func TestOutageKnowsWhoWasSilentBefore(t *testing.T) {
 	for i := range events {
 		events[i] = changed(events[i], again)
 	}
-	o := outage[event]{limit: 3}
+	o := outage{limit: 3}
 	if down, counts := play(&o, events); down || counts != 4 {
 		t.Errorf("down %v, %d counted; want all counted: they were silent before, while others answered", down, counts)
 	}
@@ -206,7 +206,7 @@ func TestOutageNeverAbortsAnOrdinaryRun(t *testing.T) {
 		for seed := range uint64(200) {
 			r := rand.New(rand.NewPCG(seed, 7))
 			events := simulate(r, 500, 32, c.dead, c.hang)
-			o := outage[event]{limit: 3}
+			o := outage{limit: 3}
 			down, counts := play(&o, events)
 			if down || counts != len(events) {
 				t.Fatalf("%s, seed %d: down %v, %d of %d counted", c.name, seed, down, counts, len(events))
@@ -221,7 +221,7 @@ func TestOutageInTheMiddleCountsAgainstNobody(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		events := simulate(r, 500, 32, 0.1, 0.01)
 		cut := events[len(events)/2].end
-		o := outage[event]{limit: 3}
+		o := outage{limit: 3}
 		for _, e := range events {
 			if e.end.After(cut) { // from here on everything is silent
 				e.answered, e.read, e.silent = false, false, true
@@ -230,7 +230,7 @@ func TestOutageInTheMiddleCountsAgainstNobody(t *testing.T) {
 				}
 				e.end = e.start.Add(10 * time.Second)
 			}
-			v, free := o.judge(e, e)
+			v, free := o.judge(&finished{event: e})
 			if e.end.After(cut) && (v == count || len(free) > 0) {
 				t.Fatalf("seed %d: a feed was counted in the outage", seed)
 			}
