@@ -93,6 +93,47 @@ func TestWebPagesInsteadOfAllFeedsAreAnOutage(t *testing.T) {
 	w.converged(halfAt(1).Add(3 * time.Minute))
 }
 
+// A few domains that answer with a web page from some hour on, before anybody else answers, ended each run as an outage: now the others
+// are heard, and the pages count.
+func TestWebPagesOfAFewAreNoOutage(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 30)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	s.edit(func() {
+		for n, f := range s.feeds {
+			if n < 6 {
+				f.behave = isHTML
+			} else {
+				f.publish()
+				f.delay = 150 * time.Millisecond
+			}
+		}
+	})
+	s.cut()
+	w.silent(runAt(1), "run")
+	eachOnce(t, s.cut(), s.feeds)
+	same(t, "standing", []string{"0 | 24", "1 | 6"}, w.query("SELECT consecutive_failures, count(*) FROM feeds GROUP BY 1 ORDER BY 1"))
+	w.unblamed()
+	w.storedOnce()
+	w.nothingLeft()
+}
+
+// Who was in a row that ended a run is asked behind the others the next time: it cannot end each run before anybody else is heard.
+func TestWhoMadeAnOutageGoesBehind(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 12)
+	w := newWorld(t, s, "CRAWL_TIMEOUT=1s")
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	s.all(isHTML)
+	w.wantOutage(w.run(runAt(1), "run"))
+	if n := w.number("SELECT count(*) FROM feeds WHERE last_attempt_at >= '" + runAt(1).UTC().Format(time.RFC3339) + "'"); n != 12 {
+		t.Errorf("%d of 12 feeds were noted as asked", n)
+	}
+}
+
 // Without a route nothing counts, whether the feeds worked an hour ago or were never fetched.
 func TestNoRouteIsAnOutage(t *testing.T) {
 	t.Parallel()

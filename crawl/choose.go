@@ -143,7 +143,7 @@ func (s *session) choose(ctx context.Context, cats []*category) (tasks, rest []*
 	return tasks, rest, nil
 }
 
-// hasAnswered tells whether an earlier run of this hour was answered and did not end in an outage. The feeds know it, also
+// hasAnswered tells whether an earlier run of this hour was answered and none ended in an outage. The feeds know it, also
 // when that run died.
 func (s *session) hasAnswered(ctx context.Context) (bool, error) {
 	runs, err := s.store.RunsOf(ctx, s.dir.ID, s.hour)
@@ -151,11 +151,8 @@ func (s *session) hasAnswered(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for _, r := range runs {
-		if r.ID != s.run {
-			if r.Outcome == Outage {
-				return false, nil
-			}
-			break // only the last one before this
+		if r.Outcome == Outage { // what was asked then was perhaps not silent by itself
+			return false, nil
 		}
 	}
 	return s.store.AnsweredSince(ctx, s.hour)

@@ -301,11 +301,14 @@ func (c *collector) end(ctx context.Context, failed error) error {
 		failed = c.settleAll(free)
 	}
 	held := c.outage.held()
-	if errors.Is(cause, errOutage) {
+	outage := errors.Is(cause, errOutage)
+	if outage {
 		cause = fmt.Errorf("%w: %s", errOutage, blame(held))
 	}
 	for _, f := range held {
-		f.what = unsent // as if it had not been asked
+		if !outage { // as if it had not been asked; else it goes behind the others next time, so that they are heard
+			f.what = unsent
+		}
 		c.abandon(f)
 	}
 	if errors.Is(cause, errDeadline) && c.s.kind == kindHalfCheck {

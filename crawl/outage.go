@@ -17,6 +17,10 @@ const outagePatience = 5 * time.Second
 // No route to one host and an answer to a GET that began within this time say that there is a network.
 const localPatience = time.Second
 
+// portalDomains is how many domains must have answered with a web page, in a row and for outagePatience, to end a run, or at its end to
+// outweigh a feed that was read before: a handful may be one person's. Where nothing but pages came, the limit is enough at the end.
+const portalDomains = 50
+
 // verdict is what the outage rule makes of one fetch.
 type verdict int
 
@@ -103,8 +107,9 @@ func (r *row) end(answered time.Time) []freed {
 //
 // A surprise is a silent failure of a healthy feed while no answer of its class came between its start and its end.
 // Without that clause the time-outs that come last in every run would look like an outage. More than limit surprises
-// in a row, on different domains, are an outage; so are more than limit feeds in a row that turn from healthy into "not a
-// feed" with none read well in between (a hotel's portal answers everything with its own page). And if in a whole run nothing
+// in a row, on different domains, are an outage. Healthy feeds that turn into "not a feed" (a hotel's portal answers everything with its
+// own page) are held while the others are asked: one that is read well clears it, and each counts. They are an outage if in a whole
+// run none was read, and they are on more than limit domains, or if they are on so many that nobody else can be behind it. And if in a whole run nothing
 // answered, then also refusals and names that do not exist are no news about feeds that worked: a resolver or a firewall of
 // ours may say so of everything. Feeds that failed before are no surprise, but what an outage did to them counts as little.
 type outage struct {
@@ -148,7 +153,7 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 		return count, free
 	case e.answered && e.notAFeed && e.healthy && e.worked:
 		o.portal.add(f)
-		o.down = o.down || len(o.portal.domains) > o.limit
+		o.down = o.portal.long(max(o.limit, portalDomains), e.end)
 		return hold, free
 	case e.weak && !r.answered && e.healthy && e.worked:
 		r.add(f)
@@ -180,6 +185,8 @@ func (o *outage) settle() (down bool, free []freed) {
 		r := &o.class[i]
 		o.down = o.down || r.silence() || r.local && (!r.answered || len(r.domains) > o.limit)
 	}
+	pages := len(o.portal.domains)
+	o.down = o.down || pages > o.limit && (o.read.IsZero() || pages > portalDomains)
 	if o.down {
 		return true, nil
 	}

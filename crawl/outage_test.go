@@ -31,6 +31,17 @@ func changed(e event, changes ...func(*event)) event {
 	return e
 }
 
+// pages are web pages instead of feeds, from n domains between two times in seconds.
+func pages(n int, from, to float64) []event {
+	var all []event
+	for i := range n {
+		e := answerAt(fmt.Sprintf("page%d", i), from+(to-from)*float64(i+1)/float64(n))
+		e.read, e.notAFeed = false, true
+		all = append(all, e)
+	}
+	return all
+}
+
 func TestOutageRule(t *testing.T) {
 	dead := func(e *event) { e.healthy = false }
 	local := func(e *event) { e.local = true }
@@ -109,9 +120,13 @@ func TestOutageRule(t *testing.T) {
 			silent("a", 2, late), silent("b", 2, late), silent("c", 2, late), silent("d", 2, late), changed(silent("r", 2, late+1), dead)}, true, 1},
 		{"an answer that comes when the outage was seen", []event{
 			silent("a", 0, late), silent("b", 0, late), silent("c", 0, late), silent("d", 0, late), answerAt("x", late+1), silent("e", 0, late+1), changed(silent("f", 0, late+1), dead)}, true, 1},
-		{"a feed when the portal was seen", []event{
-			changed(answerAt("a", 1), portal), changed(answerAt("b", 1), portal), changed(answerAt("c", 1), portal), changed(answerAt("d", 1), portal),
-			answerAt("x", 2), changed(answerAt("e", 2), portal)}, true, 1},
+		{"a feed when the portal was seen", append(pages(60, 0, 6), answerAt("x", 7), changed(answerAt("e", 7), portal)), true, 1},
+		{"four domains of pages come first", append(pages(4, 0, 0), answerAt("x", 0.2)), false, 5},
+		{"four domains of pages, for long, while none is read", append(pages(4, 0, 30), answerAt("x", 40)), false, 5},
+		{"fifty domains of pages, for long, while none is read", append(pages(50, 0, 30), answerAt("x", 40)), false, 51},
+		{"sixty domains of pages at once, then a feed", append(pages(60, 0, 1), answerAt("x", 2)), false, 61},
+		{"four domains of pages come last", append([]event{answerAt("x", 1)}, pages(4, 2, 3)...), false, 5},
+		{"a portal closes the way in the middle", append([]event{answerAt("x", 1)}, pages(60, 2, 3)...), true, 1},
 		{"pages instead of feeds, with a feed in between", []event{
 			changed(answerAt("a", 1), portal), changed(answerAt("b", 1), portal), answerAt("x", 1), changed(answerAt("c", 1), portal), changed(answerAt("d", 1), portal)}, false, 5},
 	}
