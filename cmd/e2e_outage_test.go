@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -178,6 +179,30 @@ func TestHostsWithoutARouteAreNoOutage(t *testing.T) {
 	}
 	w.storedOnce()
 	w.sound()
+}
+
+// A redirect to a host without a route is the feed's failure: it was asked at each invocation, never counted, and left no reason.
+func TestARedirectToNoRouteCountsOnceAnHour(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 8)
+	s.edit(func() {
+		f := s.feeds[0]
+		f.behave, f.code, f.header = fails, 301, http.Header{"Location": {"http://224.0.0.1/feed"}}
+	})
+	for _, worked := range []bool{false, true} {
+		w := newWorld(t, s, "CRAWL_ALLOW_NET=127.0.0.0/8,224.0.0.0/4")
+		w.subscribe()
+		if worked {
+			w.change("UPDATE feeds SET last_success_at = '2026-11-01T00:00:00Z'")
+		}
+		s.cut()
+		for n := range 5 {
+			w.silent(runAt(0).Add(time.Duration(n)*time.Minute), "run")
+		}
+		eachOnce(t, s.cut(), s.feeds)
+		failed := w.query("SELECT url, consecutive_failures FROM feeds WHERE last_error LIKE '%224.0.0.1%on this machine%' AND next_fetch_at > last_attempt_at")
+		same(t, "with a failure", []string{s.feeds[0].url + " | 1"}, failed)
+	}
 }
 
 // Without a resolver it is the same.

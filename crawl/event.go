@@ -22,6 +22,7 @@ type event struct {
 	silent   bool // it failed without one, in a way that a dead network of our own would cause too
 	weak     bool // it failed without one, but somebody said so: refused, reset, no such name
 	local    bool // certainly our own side: no route, no resolver, no descriptors
+	starved  bool // of the local ones: it answered, and our own memory was short
 	route    bool // of the local ones: no route to this address, which says nothing of others
 	healthy  bool // the feed's last fetch succeeded, or it was never fetched
 	worked   bool // it has been fetched well at some time
@@ -42,7 +43,7 @@ func describeEvent(e event, o *observation) event {
 		e.read = o.err == nil
 		e.notAFeed = errors.As(o.err, &re) && re.Kind == feed.KindNotAFeed
 	case errors.As(o.err, &fe):
-		e.answered, e.allowed, e.local = fe.Answered, fe.AllowedNet, fe.Local
+		e.answered, e.allowed, e.local, e.starved = fe.Answered, fe.AllowedNet, fe.Local, fe.Starved
 		e.route = fe.Kind == fetch.KindConnect && slices.ContainsFunc(noRoute, func(no syscall.Errno) bool { return errors.Is(fe, no) })
 		e.silent = !fe.Answered && couldBeOurs(fe)
 		e.weak = !fe.Answered && !e.silent && (fe.Kind == fetch.KindDNS || fe.Kind == fetch.KindConnect)

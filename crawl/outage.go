@@ -147,7 +147,7 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 			o.read = e.end
 		}
 		return count, append(free, o.portal.end(e.start)...)
-	case e.answered && e.local: // it answered, and our own memory was short
+	case e.starved, e.answered && e.local && e.worked && !e.route: // where a redirect leads there may never be a route
 		return ours, free
 	case e.answered && e.notAFeed && (o.read.After(e.start) || e.few && !o.read.IsZero()):
 		return count, free

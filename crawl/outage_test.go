@@ -64,7 +64,10 @@ func TestOutageRule(t *testing.T) {
 	}{
 		{"three surprises then an answer", []event{silent("a", 0, 1), silent("b", 0, 1), silent("c", 0, 1), answerAt("d", 2)}, false, 4},
 		{"four surprises on four domains", []event{silent("a", 0, late), silent("b", 0, late), silent("c", 0, late), silent("d", 0, late)}, true, 0},
-		{"answered, but we had no memory for it", []event{answerAt("a", 1), changed(answerAt("b", 2), func(e *event) { e.read, e.local = false, true })}, false, 1},
+		{"answered, but we had no memory for it", []event{answerAt("a", 1), changed(answerAt("b", 2), func(e *event) { e.read, e.local, e.starved = false, true, true })}, false, 1},
+		{"a redirect to where there is no route", []event{answerAt("a", 1), changed(answerAt("b", 2), route, func(e *event) { e.read = false })}, false, 2},
+		{"a redirect to where there is no route, at first", []event{changed(answerAt("b", 1), route, never, func(e *event) { e.read = false }), answerAt("a", 2)}, false, 2},
+		{"a redirect, and then no resolver", []event{changed(answerAt("b", 1), local, func(e *event) { e.read = false }), answerAt("a", 2)}, false, 1},
 		{"three surprises on three domains", []event{silent("a", 0, late), silent("b", 0, late), silent("c", 0, late), answerAt("e", late+1)}, false, 4},
 		{"two domains, silent and refused", []event{
 			silent("a", 0, late), silent("b", 0, late), changed(silent("a", 0, 1), weak), changed(silent("b", 0, 1), weak)}, false, 4},

@@ -110,7 +110,7 @@ func (g *get) starved(err error) error {
 		return ended
 	}
 	e := g.fail(KindTimeout, "no memory became free for the body within "+g.c.o.Timeout.String(), err)
-	e.Local = true
+	e.Local, e.Starved = true, true
 	return e
 }
 

@@ -117,7 +117,7 @@ func TestMemoryThatNeverComes(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.Get(t.Context(), Request{URL: s.URL})
-	if e := asError(t, err); e.Kind != KindTimeout || !e.Local || !e.Answered {
+	if e := asError(t, err); e.Kind != KindTimeout || !e.Local || !e.Starved || !e.Answered {
 		t.Errorf("%s, local %v: %v", e.Kind, e.Local, e)
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("enough"))
