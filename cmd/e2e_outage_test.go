@@ -121,6 +121,27 @@ func TestWebPagesOfAFewAreNoOutage(t *testing.T) {
 	w.nothingLeft()
 }
 
+// What an outage says fits its cause: it names a feed that answers with a page, or the proxy and its setting.
+func TestAnOutageSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 8)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	proxy := "http://" + s.refuse()
+	e := w.with("CRAWL_PROXY="+strings.Replace(proxy, "//", "//me:hidden@", 1)).run(runAt(1), "run")
+	w.wantOutage(e)
+	if !strings.Contains(e.stderr, "no connection to the proxy "+proxy) || !strings.Contains(e.stderr, "CRAWL_PROXY") || strings.Contains(e.stderr, "hidden") {
+		t.Errorf("the proxy: %s", e)
+	}
+	s.all(isHTML)
+	e = w.run(halfAt(1), "half-check")
+	w.wantOutage(e)
+	if !regexp.MustCompile(`as in: http://127\.\S+: .*\nhint: .*; open http://127\.\S+ in a browser\n$`).MatchString(e.stderr) {
+		t.Errorf("pages: %s", e)
+	}
+}
+
 // Who was in a row that ended a run is asked behind the others the next time: it cannot end each run before anybody else is heard.
 func TestWhoMadeAnOutageGoesBehind(t *testing.T) {
 	t.Parallel()

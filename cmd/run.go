@@ -122,7 +122,7 @@ func (a *app) verdict(s crawl.Summary, failIfRunning bool) error {
 		return &outcomeError{s.Outcome, text}
 	case crawl.Outage:
 		text := "outage: " + cmp.Or(s.Reason, "our own network looked down")
-		return &hintedError{&outcomeError{s.Outcome, text}, "see whether this machine has a route and a resolver"}
+		return &hintedError{&outcomeError{s.Outcome, text}, cmp.Or(s.Hint, "see whether this machine has a route and a resolver")}
 	default:
 		return &outcomeError{s.Outcome, cmp.Or(s.Reason, s.Outcome)}
 	}

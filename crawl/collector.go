@@ -3,7 +3,6 @@ package crawl
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -303,7 +302,7 @@ func (c *collector) end(ctx context.Context, failed error) error {
 	held := c.outage.held()
 	outage := errors.Is(cause, errOutage)
 	if outage {
-		cause = fmt.Errorf("%w: %s", errOutage, blame(held))
+		cause = blame(held)
 	}
 	for _, f := range held {
 		if !outage { // as if it had not been asked; else it goes behind the others next time, so that they are heard

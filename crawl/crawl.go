@@ -102,6 +102,8 @@ type Summary struct {
 
 	// Reason is one line for a person on why the outcome is not done, or why nothing was done ("the kill flag is up since …").
 	Reason string `json:"-"`
+	// Hint is what can be done about Reason; "" if nothing is known.
+	Hint string `json:"-"`
 	// Resumable says of what is unfinished that a half-check can go on with it at once.
 	Resumable bool `json:"-"`
 	// Whole counts documents that had to be parsed whole, by reason (run -v says it).

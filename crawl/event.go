@@ -22,6 +22,7 @@ type event struct {
 	silent   bool // it failed without one, in a way that a dead network of our own would cause too
 	weak     bool // it failed without one, but somebody said so: refused, reset, no such name
 	local    bool // certainly our own side: no route, no resolver, no descriptors
+	proxy    bool // of the local ones: the proxy could not be reached
 	starved  bool // of the local ones: it answered, and our own memory was short
 	route    bool // of the local ones: no route to this address, which says nothing of others
 	healthy  bool // the feed's last fetch succeeded, or it was never fetched
@@ -43,7 +44,8 @@ func describeEvent(e event, o *observation) event {
 		e.read = o.err == nil
 		e.notAFeed = errors.As(o.err, &re) && re.Kind == feed.KindNotAFeed
 	case errors.As(o.err, &fe):
-		e.answered, e.allowed, e.local, e.starved = fe.Answered, fe.AllowedNet, fe.Local, fe.Starved
+		e.answered, e.allowed = fe.Answered, fe.AllowedNet
+		e.local, e.proxy, e.starved = fe.Local, fe.Proxy, fe.Starved
 		e.route = fe.Kind == fetch.KindConnect && slices.ContainsFunc(noRoute, func(no syscall.Errno) bool { return errors.Is(fe, no) })
 		e.silent = !fe.Answered && couldBeOurs(fe)
 		e.weak = !fe.Answered && !e.silent && (fe.Kind == fetch.KindDNS || fe.Kind == fetch.KindConnect)
@@ -69,8 +71,14 @@ func couldBeOurs(e *fetch.Error) bool {
 	return e.Local
 }
 
+// outageError is errOutage with what made the network look down, and what to do about it ("" if that is not known).
+type outageError struct{ why, hint string }
+
+func (e *outageError) Error() string { return errOutage.Error() + ": " + e.why }
+func (e *outageError) Unwrap() error { return errOutage }
+
 // blame says in words what made the network look down: what happened most often, with an example.
-func blame(held []*finished) string {
+func blame(held []*finished) *outageError {
 	kinds := map[string]int{}
 	var example *finished
 	for _, f := range held {
@@ -80,8 +88,17 @@ func blame(held []*finished) string {
 		}
 	}
 	if example == nil {
-		return "nothing answered"
+		return &outageError{why: "nothing answered"}
 	}
 	f := example.result.Feed
-	return clip(fmt.Sprintf("%d of the last %d feeds in a row failed with %s, as in: %s", kinds[f.LastErrorKind], len(held), f.LastErrorKind, f.LastError), maxError)
+	text, hint := f.LastError, ""
+	switch e := example.event; {
+	case e.notAFeed:
+		host := fetch.Redact(example.claim.URL)
+		text, hint = host+": "+text, "a login page or a filter answers in place of the sites; open "+host+" in a browser"
+	case e.proxy:
+		hint = "see whether the proxy is up; --proxy or CRAWL_PROXY names it"
+	}
+	why := fmt.Sprintf("%d of the last %d feeds in a row failed with %s, as in: %s", kinds[f.LastErrorKind], len(held), f.LastErrorKind, text)
+	return &outageError{clip(why, maxError), hint}
 }

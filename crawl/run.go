@@ -173,13 +173,17 @@ func (s *session) close(ctx context.Context, err error) error {
 // judgeEnd tells the outcomes from the errors, and puts the outcome and its reason into the summary.
 func (s *session) judgeEnd(err error) (rest error) {
 	sum := &s.sum
-	sum.Outcome, sum.Reason, sum.Resumable = Unfinished, "", false
+	sum.Outcome, sum.Reason, sum.Hint, sum.Resumable = Unfinished, "", "", false
 	switch {
 	case err == nil && s.closedEarly:
 		sum.Reason = fmt.Sprintf("the deadline is reached; %d feeds are left for the next hour", sum.Feeds.Left)
 	case err == nil:
 		sum.Outcome = Done
 	case errors.Is(err, errOutage):
+		var outage *outageError
+		if errors.As(err, &outage) {
+			sum.Hint = outage.hint
+		}
 		sum.Outcome, sum.Reason = Outage, err.Error()+"; nothing was counted against the feeds; "+s.heir("tries again")
 	case errors.Is(err, errDeadline):
 		sum.Reason, sum.Resumable = "the deadline is reached; "+s.heir("goes on"), s.resumable()

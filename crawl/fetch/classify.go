@@ -103,7 +103,12 @@ func (g *get) proxyFailure(err error) *Error {
 	switch {
 	case !errors.As(err, &op):
 	case op.Op == "proxyconnect":
-		e := g.fail(KindConnect, "no connection to the proxy", err)
+		proxy := g.r.Proxy
+		if proxy == "" && g.c.o.Proxy != nil {
+			proxy = g.c.o.Proxy.String()
+		}
+		e := g.fail(KindConnect, "no connection to the proxy "+clean(Redact(proxy)), err)
+		e.Proxy = g.r.Proxy == ""
 		e.Local = g.r.Proxy == "" || g.oursOnTheWay(err) // a feed's own is the feed's trouble, if it could be asked at all
 		return e
 	case strings.HasPrefix(op.Op, "socks"):

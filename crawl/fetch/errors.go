@@ -28,6 +28,7 @@ type Error struct {
 	Kind         Kind
 	Local        bool // certainly our own side: no route, no resolver, no descriptors, network down
 	Starved      bool // no memory was free for the body: the server has answered, and it is not its fault
+	Proxy        bool // the proxy of all feeds (Options.Proxy) could not be reached
 	Answered     bool // some HTTP response (a redirect, a broken body) had come before the failure; of an Onward, since it went on
 	Unauthorized bool // the server wants a name and password (401)
 	AllowedNet   bool // the address tried belongs to AllowNet; public otherwise

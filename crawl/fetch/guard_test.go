@@ -229,12 +229,13 @@ func TestConfiguredProxy(t *testing.T) {
 	}
 	proxy.Close()
 	_, err = c.Get(t.Context(), Request{URL: "http://a.example/"})
-	if e := asError(t, err); e.Kind != KindConnect || !e.Local || strings.Contains(e.Error(), "secret") {
+	if e := asError(t, err); e.Kind != KindConnect || !e.Local || !e.Proxy || strings.Contains(e.Error(), "secret") ||
+		!strings.HasSuffix(e.Error(), "no connection to the proxy "+proxy.URL) {
 		t.Errorf("%s local %v: %v", e.Kind, e.Local, e)
 	}
 	for _, own := range []string{"http://nowhere.invalid:8080", proxy.URL, "no proxy"} { // that of one feed says nothing about this machine
 		_, err = c.Get(t.Context(), Request{URL: "http://a.example/", Proxy: own})
-		if e := asError(t, err); e.Kind != KindConnect || e.Local || !strings.Contains(e.Error(), "proxy") {
+		if e := asError(t, err); e.Kind != KindConnect || e.Local || e.Proxy || !strings.Contains(e.Error(), "proxy") {
 			t.Errorf("%s: %s local %v: %v", own, e.Kind, e.Local, e)
 		}
 	}
