@@ -156,6 +156,20 @@ func TestWhoMadeAnOutageGoesBehind(t *testing.T) {
 	}
 }
 
+// Who was asked in an outage of this hour was not silent by itself, though some had answered before, and the half-check was killed.
+func TestAnOutageIsRememberedForTheHour(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 8)
+	w := newWorld(t, s, "CRAWL_TIMEOUT=1s")
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	s.all(hangs)
+	w.wantOutage(w.run(runAt(1), "run"))
+	w.change("INSERT INTO runs (host, kind, hour, started_at, finished_at, outcome) SELECT host, 'half-check', hour, started_at, finished_at, 'killed' FROM runs ORDER BY id DESC LIMIT 1")
+	w.change("UPDATE feeds SET last_fetched_at = '" + runAt(1).UTC().Format(time.RFC3339) + "' WHERE id = (SELECT min(id) FROM feeds)")
+	w.wantOutage(w.run(halfAt(1), "half-check"))
+}
+
 // Without a route nothing counts, whether the feeds worked an hour ago or were never fetched.
 func TestNoRouteIsAnOutage(t *testing.T) {
 	t.Parallel()
