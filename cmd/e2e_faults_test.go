@@ -209,6 +209,48 @@ func TestABackupPutBackIsNoticedAndCaughtUp(t *testing.T) {
 	w.nothingToDo(halfAt(2), "half-check")
 }
 
+// A reader's cursor of the lost future goes wrong in silence if only runs compare and remember: whatever changes seq does both.
+func TestABackupPutBackIsNoticedByWhateverWrites(t *testing.T) {
+	t.Parallel()
+	everything := []string{"remove", "1", "2", "3", "4", "--yes"}
+	tests := map[string]struct{ lost, next []string }{
+		"lost by a run, met by a removal":  {[]string{"run"}, everything}, // which gives more than what was lost
+		"lost by a removal, met by a run":  {everything[:3:3], []string{"run"}},
+		"lost by a removal, met by a like": {[]string{"remove", "1"}, everything},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := healthySite(t, 4)
+			w := newWorld(t, s)
+			w.subscribe()
+			w.silent(runAt(0), "run")
+			database := filepath.Join(w.dir, "crawl.db")
+			backup, err := os.ReadFile(database)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.edit(func() { s.feeds[0].publish() })
+			if test.lost[0] == "remove" {
+				test.lost = append(test.lost, "--yes")
+			}
+			w.run(runAt(1), test.lost...).want(0)
+			if err := os.WriteFile(database, backup, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if e := w.run(runAt(2), test.next...).want(0); strings.Count(e.stderr, "put back from a backup") != 1 {
+				t.Fatalf("it is not noticed: %s", e)
+			}
+			if e := w.run(runAt(3), "run").want(0); strings.Contains(e.stderr, "put back") {
+				t.Fatalf("it is noticed twice: %s", e)
+			}
+			var status struct{ Epoch int }
+			if e := w.run(halfAt(3), "status", "--json").want(0); json.Unmarshal([]byte(e.stdout), &status) != nil || status.Epoch < 2 {
+				t.Fatalf("no new epoch: %s", e)
+			}
+		})
+	}
+}
+
 // A disk that is full at whatever moment loses nothing: the run ends with a message, and once there is space the half-check comes to
 // the same rows.
 func TestAFullDiskLosesNothing(t *testing.T) {

@@ -27,14 +27,40 @@ func OpenStore(ctx context.Context, cfg Config) (*state.Dir, *store.Store, error
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := openDatabase(ctx, cfg, store.Options{})
+	o, err := watchSeq(cfg, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := openDatabase(ctx, cfg, o)
 	if errors.Is(err, store.ErrOutdated) {
-		s, err = migrate(ctx, cfg, dir)
+		s, err = migrate(ctx, cfg, dir, o)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	return dir, s, nil
+}
+
+// watchSeq is what makes a database that was put back from a backup known to readers, with the first write, and keeps what seq it comes to.
+// It reads the kept seq before the database is opened, for other processes raise both, the database's first.
+func watchSeq(cfg Config, dir *state.Dir) (o store.Options, err error) {
+	o.Seen, err = dir.HighestSeq()
+	o.Committed = func(seq int64, renewed bool) {
+		keep := dir.RaiseHighestSeq
+		if renewed {
+			cfg.warnRestored(o.Seen)
+			keep = dir.KeepHighestSeq
+		}
+		if err := keep(seq); err != nil {
+			cfg.Log.Warn("the highest seq cannot be kept", slog.Int64("seq", seq), slog.Any("error", err))
+		}
+	}
+	return o, err
+}
+
+func (cfg Config) warnRestored(seen int64) {
+	cfg.Log.Warn("the database has fewer changes than this directory has seen: it was put back from a backup; a new epoch begins",
+		slog.Int64("seen", seen))
 }
 
 // MissingError is that there is no database. One that is gone may be on a disk that is not there just now: nobody makes a new one in
@@ -81,19 +107,21 @@ func openDir(cfg Config) (*state.Dir, error) {
 }
 
 // migrate waits for the run lock, for the holder may be migrating itself: then there is nothing left to do.
-func migrate(ctx context.Context, cfg Config, dir *state.Dir) (*store.Store, error) {
+func migrate(ctx context.Context, cfg Config, dir *state.Dir, o store.Options) (*store.Store, error) {
+	migrating := o
+	migrating.Migrate = true
 	deadline := time.Now().Add(migrationWait)
 	for {
 		lock, err := dir.Lock(state.Holder{Kind: kindMigration, Hour: cfg.hour(), Since: cfg.Now(), Phase: kindMigration, Progress: cfg.Now()})
 		if err == nil {
-			s, err := openDatabase(ctx, cfg, store.Options{Migrate: true})
+			s, err := openDatabase(ctx, cfg, migrating)
 			return s, errors.Join(err, lock.Unlock())
 		}
 		var held *state.HeldError
 		if !errors.As(err, &held) {
 			return nil, err
 		}
-		s, err := openDatabase(ctx, cfg, store.Options{})
+		s, err := openDatabase(ctx, cfg, o)
 		if !errors.Is(err, store.ErrOutdated) {
 			return s, err
 		}

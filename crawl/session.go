@@ -34,8 +34,11 @@ type session struct {
 
 	closedEarly bool // the half-check's deadline closed the hour with feeds left
 
-	recovered int // results of earlier snapshots that were merged
-	answers   int // HTTP responses, whatever their status
+	recovered int       // results of earlier snapshots that were merged
+	unkept    int64     // the highest seq, if the directory has not kept it yet
+	keptAt    time.Time // when the directory kept one last
+
+	answers int // HTTP responses, whatever their status
 }
 
 // begin opens the directory, takes the lock and opens the database. A session without lock has found another process at work,
@@ -108,7 +111,7 @@ func (s *session) open(ctx context.Context) error {
 	if err := s.noteAs(kindMigration); err != nil { // which is never taken over
 		return err
 	}
-	if s.store, err = openDatabase(ctx, s.cfg, store.Options{Migrate: true, Stop: s.dir.Killed}); err != nil {
+	if s.store, err = openDatabase(ctx, s.cfg, store.Options{Migrate: true, Stop: s.dir.Killed, Committed: s.committed}); err != nil {
 		return err
 	}
 	if err := s.dir.KeepStartMinute(s.cfg.Settings.StartMinute); err != nil { // which also says that this directory has worked with a database
@@ -125,11 +128,39 @@ func (s *session) open(ctx context.Context) error {
 		return err
 	}
 	if renewed {
-		s.cfg.Log.Warn("the database has fewer changes than this directory has seen: it was put back from a backup; a new epoch begins",
-			slog.Int64("epoch", s.epoch), slog.Int64("seen", seen))
-		return s.keepSeq(ctx)
+		s.cfg.warnRestored(seen)
+		seq, err := s.store.HighestSeq(ctx)
+		if err != nil {
+			return err
+		}
+		return s.dir.KeepHighestSeq(seq)
 	}
 	return nil
+}
+
+// keepEvery is how often a session keeps the highest seq: that is a durable write, and merges are many.
+const keepEvery = time.Second
+
+// committed keeps the highest seq, now and then; end keeps what is left.
+func (s *session) committed(seq int64, _ bool) {
+	s.unkept = seq
+	if now := s.cfg.Now(); now.Sub(s.keptAt) >= keepEvery {
+		s.keptAt = now
+		if err := s.keepUnkept(); err != nil {
+			s.cfg.Log.Warn("the highest seq cannot be kept", slog.Int64("seq", seq), slog.Any("error", err))
+		}
+	}
+}
+
+func (s *session) keepUnkept() error {
+	if s.unkept == 0 {
+		return nil
+	}
+	err := s.dir.RaiseHighestSeq(s.unkept)
+	if err == nil {
+		s.unkept = 0
+	}
+	return err
 }
 
 // noteAs writes into the lock file what is being done.
@@ -144,7 +175,7 @@ func (s *session) keepSeq(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.dir.KeepHighestSeq(seq)
+	return s.dir.RaiseHighestSeq(seq)
 }
 
 // checkStartMinute refuses another start minute while work of the old one is unfinished: its hours are other hours.
@@ -185,7 +216,7 @@ func (s *session) end() error {
 		s.disconnect()
 	}
 	if s.store != nil {
-		err = s.store.Close()
+		err = errors.Join(s.keepUnkept(), s.store.Close())
 	}
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Unlock())

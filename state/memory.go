@@ -50,6 +50,15 @@ func (d *Dir) KeepHighestSeq(seq int64) error {
 	})
 }
 
+// RaiseHighestSeq stores what HighestSeq returns if it is higher than the kept one.
+func (d *Dir) RaiseHighestSeq(seq int64) error {
+	return d.keep(func(m *memory) bool {
+		same := m.HighestSeq >= seq
+		m.HighestSeq = max(m.HighestSeq, seq)
+		return same
+	})
+}
+
 // keep applies a change, which says whether it changed nothing. The gate keeps two processes from losing each other's.
 func (d *Dir) keep(change func(*memory) (same bool)) error {
 	m, err := d.remember()

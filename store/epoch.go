@@ -44,14 +44,19 @@ func (s *Store) RenewEpoch(ctx context.Context, seen int64) (renewed bool, err e
 		return false, err
 	}
 	err = s.update(ctx, func(t *tx) error {
-		if highest, err = t.lastID("changes"); err != nil || highest >= seen {
-			return err
-		}
-		renewed = true
-		return t.run("UPDATE meta SET epoch = ?", 2+rand.Int64N(1<<52))
+		renewed, err = t.renewEpoch(seen)
+		return err
 	})
 	if err != nil {
 		return false, fmt.Errorf("renew epoch: %w", err)
 	}
 	return renewed, nil
+}
+
+func (t *tx) renewEpoch(seen int64) (renewed bool, err error) {
+	highest, err := t.lastID("changes")
+	if err != nil || highest >= seen {
+		return false, err
+	}
+	return true, t.run("UPDATE meta SET epoch = ?", 2+rand.Int64N(1<<52))
 }

@@ -28,6 +28,12 @@ type Options struct {
 	Point func(name string)
 	// Stop is looked at between tries while another program holds the write lock; true ends the wait with ErrBusy.
 	Stop func() bool
+	// Seen is the highest changes.seq that the caller has seen. A database that has less was put back from a backup: the first
+	// transaction that writes begins a new epoch.
+	Seen int64
+	// Committed, if set, is told of the highest changes.seq after a transaction that raised it or began a new epoch (renewed), one
+	// call at a time.
+	Committed func(seq int64, renewed bool)
 	// MovedAside, if set, is told of files of a former database that stood beside the name of a new one.
 	MovedAside func(from, to string)
 }
@@ -40,6 +46,7 @@ type Store struct {
 	writer   *sql.DB
 	readers  *sql.DB
 	frozen   *frozen // nil if the database can be written
+	seen     int64   // changes.seq as of the last transaction; for the holder of the writing connection
 }
 
 // maxReaders is the size of the pool of reading connections.
@@ -59,10 +66,13 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.MovedAside == nil {
 		o.MovedAside = func(string, string) {}
 	}
+	if o.Committed == nil {
+		o.Committed = func(int64, bool) {}
+	}
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = real // SQLite keeps the -wal beside the file itself
 	}
-	s := &Store{o: o, path: path, patience: o.patience()}
+	s := &Store{o: o, path: path, patience: o.patience(), seen: o.Seen}
 	if err := s.prepareFile(ctx, abs); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
@@ -91,7 +101,23 @@ func (s *Store) update(ctx context.Context, f func(*tx) error) error {
 		if err != nil {
 			return err
 		}
-		return t.finish(f)
+		var seq int64
+		var renewed bool
+		err = t.finish(func(t *tx) error {
+			if renewed, err = t.renewEpoch(s.seen); err != nil {
+				return err
+			}
+			if err = f(t); err != nil {
+				return err
+			}
+			seq, err = t.lastID("changes")
+			return err
+		})
+		if err == nil && (renewed || seq > s.seen) {
+			s.seen = seq
+			s.o.Committed(seq, renewed)
+		}
+		return err
 	})
 }
 
