@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -246,6 +247,42 @@ func TestABackupPutBackIsNoticedByWhateverWrites(t *testing.T) {
 			var status struct{ Epoch int }
 			if e := w.run(halfAt(3), "status", "--json").want(0); json.Unmarshal([]byte(e.stdout), &status) != nil || status.Epoch < 2 {
 				t.Fatalf("no new epoch: %s", e)
+			}
+		})
+	}
+}
+
+// What a run writes goes into a file without a name once its database is removed or another is moved into its place: it says so.
+func TestADatabaseReplacedUnderARunIsAnError(t *testing.T) {
+	t.Parallel()
+	for name, replace := range map[string]func(database string) error{
+		"removed": os.Remove,
+		"replaced": func(database string) error {
+			data, err := os.ReadFile(database)
+			if err != nil {
+				return err
+			}
+			return errors.Join(os.WriteFile(database+".bak", data, 0o600), os.Rename(database+".bak", database))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := healthySite(t, 4)
+			w := newWorld(t, s)
+			w.subscribe()
+			gate := make(chan struct{})
+			s.edit(func() {
+				for _, f := range s.feeds {
+					f.gate = gate
+				}
+			})
+			run := w.start(runAt(0), "run")
+			s.await(t, "all requests", arrived(4))
+			if err := replace(filepath.Join(w.dir, "crawl.db")); err != nil {
+				t.Fatal(err)
+			}
+			close(gate)
+			if e := run.wait().want(1); !strings.Contains(e.stderr, "the database was replaced or removed") || !strings.Contains(e.stderr, "crawl kill") {
+				t.Fatalf("nothing is said: %s", e)
 			}
 		})
 	}

@@ -126,7 +126,7 @@ func hint(err error) string {
 	case errors.As(err, &held):
 		return "try again when that has ended, or end it with crawl kill"
 	case errors.As(err, &missing) && missing.Gone:
-		return "put it back, or begin anew with another directory, by --dir or CRAWL_DIR"
+		return "end what may still run with crawl kill, then put it back, or begin anew with another directory, by --dir or CRAWL_DIR"
 	case errors.As(err, &missing):
 		return "crawl import or crawl add makes one; --dir or CRAWL_DIR names another place"
 	case errors.Is(err, store.ErrNotOurs):
@@ -134,7 +134,9 @@ func hint(err error) string {
 	case errors.Is(err, store.ErrNewer):
 		return "nothing was touched; use the version of crawl that made it, or a later one"
 	case errors.Is(err, store.ErrDamaged):
-		return "move the database, its -wal and its -shm away together; then put a backup in its place, or begin anew with another directory, by --dir or CRAWL_DIR"
+		return "end what may still run with crawl kill; move the database, its -wal and its -shm away together; then put a backup in its place, or begin anew with another directory, by --dir or CRAWL_DIR"
+	case errors.Is(err, store.ErrReplaced):
+		return "before a backup is put in place, end what runs with crawl kill; crawl run --force fetches again what is lost"
 	case errors.Is(err, store.ErrBusy):
 		return "nothing is lost; find the program that holds the database open for writing, and try again"
 	case errors.Is(err, store.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

@@ -92,7 +92,7 @@ func TestALostDatabaseIsNotMadeAnew(t *testing.T) {
 		if left, err := os.ReadDir(disk); len(left) > 0 || err != nil {
 			t.Fatalf("crawl %s made %v, %v", strings.Join(args, " "), left, err)
 		}
-		if r.code != 1 || !strings.Contains(r.stderr, disk+"/crawl.db is gone, though ") || !strings.Contains(r.stderr, "\nhint: put it back, or begin anew") {
+		if r.code != 1 || !strings.Contains(r.stderr, disk+"/crawl.db is gone, though ") || !strings.Contains(r.stderr, "\nhint: end what may still run with crawl kill, then put it back, or begin anew") {
 			t.Errorf("crawl %s: code %d, %q", strings.Join(args, " "), r.code, r.stderr)
 		}
 	}
@@ -124,7 +124,7 @@ func TestWhatIsAdvisedOfADamagedDatabase(t *testing.T) {
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	advice := "\nhint: move the database, its -wal and its -shm away together; then put a backup in its place, or begin anew with another directory"
+	advice := "\nhint: end what may still run with crawl kill; move the database, its -wal and its -shm away together; then put a backup in its place, or begin anew with another directory"
 	if r := command(t, c.env, "run").run(t); r.code != 7 || !strings.Contains(r.stderr, advice) {
 		t.Fatalf("code %d, %q", r.code, r.stderr)
 	}

@@ -259,6 +259,9 @@ func (c *collector) merge() error {
 	if len(c.batch) == 0 && len(closed) == 0 {
 		return nil
 	}
+	if err := c.s.store.CheckInPlace(); err != nil {
+		return err
+	}
 	m, err := c.s.store.Merge(context.Background(), c.s.run, c.batch, closed, c.s.cfg.Now())
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ var (
 	ErrBusy     = errors.New("database is locked by another program")
 	ErrFull     = errors.New("disk is full")
 	ErrNotFound = errors.New("not found")
+	ErrReplaced = errors.New("the database was replaced or removed while it was open") // what was written since may be lost
 	ErrExists   = errors.New("already there")
 )
 

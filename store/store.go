@@ -10,6 +10,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -46,7 +48,8 @@ type Store struct {
 	writer   *sql.DB
 	readers  *sql.DB
 	frozen   *frozen // nil if the database can be written
-	seen     int64   // changes.seq as of the last transaction; for the holder of the writing connection
+	file     os.FileInfo
+	seen     int64 // changes.seq as of the last transaction; for the holder of the writing connection
 }
 
 // maxReaders is the size of the pool of reading connections.
@@ -76,6 +79,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := s.prepareFile(ctx, abs); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
+	if s.file, err = os.Stat(abs); err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
 	s.writer = pool(abs, writing, 1)
 	s.readers = pool(abs, reading, maxReaders)
 	err = s.ready(ctx)
@@ -87,6 +93,18 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
 	return s, nil
+}
+
+// CheckInPlace gives ErrReplaced if the path names another file than when the database was opened, or none.
+func (s *Store) CheckInPlace() error {
+	info, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, s.file) {
+		return s.named(ErrReplaced)
+	}
+	if err != nil {
+		return fmt.Errorf("look at the database: %w", err)
+	}
+	return nil
 }
 
 // Close closes all connections.
