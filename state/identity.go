@@ -121,7 +121,11 @@ func (d *Dir) gate() (open func(), err error) {
 	makeFile(d.file("id"))
 	lock := flock.New(d.file("id"))
 	if ok, err := lock.TryLockContext(ctx, 2*time.Millisecond); !ok {
-		return nil, explain("wait for another process", lock.Path(), err)
+		doing := "lock"
+		if errors.Is(err, context.DeadlineExceeded) {
+			doing = "wait for another process"
+		}
+		return nil, explain(doing, lock.Path(), err)
 	}
 	return func() { lock.Unlock() }, nil
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,5 +150,19 @@ func TestOpenAFile(t *testing.T) {
 	}
 	if _, err := Open(file); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// "wait for another process" is said only where one was waited for.
+func TestAGateThatCannotBeOpenedNamesNoOtherProcess(t *testing.T) {
+	d, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(d.file("id")), os.Mkdir(d.file("id"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.KeepHighestSeq(1); err == nil || strings.Contains(err.Error(), "another process") {
+		t.Fatal(err)
 	}
 }
