@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -66,7 +67,7 @@ func (p program) withSettings(whatever bool, run func(ctx context.Context, a *ap
 		if errors.Is(err, context.Canceled) {
 			err = context.Cause(c.Context())
 		}
-		return err
+		return foreign(err, a.dir, os.Geteuid())
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"os/user"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -108,6 +111,29 @@ func outcomeCode(outcome string) int {
 	}
 }
 
+// hintToWrite is for whoever may not read or write a place.
+const hintToWrite = "the user who runs crawl must be able to write there"
+
+// foreign adds to an error of missing permission whose the data directory is, if it is another user's.
+func foreign(err error, dir string, uid int) error {
+	if hint(err) != hintToWrite {
+		return err
+	}
+	info, unknown := os.Stat(dir)
+	if unknown != nil {
+		return err
+	}
+	stat, known := info.Sys().(*syscall.Stat_t)
+	if !known || int(stat.Uid) == uid {
+		return err
+	}
+	owner := strconv.Itoa(int(stat.Uid))
+	if u, unknown := user.LookupId(owner); unknown == nil {
+		owner = u.Username + " (" + owner + ")"
+	}
+	return &hintedError{err, fmt.Sprintf("%s belongs to %s, you are uid %d; run this as its owner", dir, owner, uid)}
+}
+
 // hint is what the reader of an error can do about it, "" if that is plain or nothing.
 func hint(err error) string {
 	var usage *usageError
@@ -145,7 +171,7 @@ func hint(err error) string {
 		return "give the user and password: https://user:password@host/..., or crawl add --no-fetch, then crawl set ID --user U --password-file F"
 	case errors.As(err, &fetched): // a permission that is missing is a firewall's
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return "the user who runs crawl must be able to write there"
+		return hintToWrite
 	}
 	return ""
 }

@@ -175,3 +175,32 @@ func TestREADMENamesTheFiles(t *testing.T) {
 		}
 	}
 }
+
+// Who may not write in another user's data directory is told whose it is.
+func TestTheOwnerOfTheDirectoryIsNamed(t *testing.T) {
+	dir, us := t.TempDir(), os.Geteuid()
+	denied := fmt.Errorf("take the lock: %w", fs.ErrPermission)
+	for _, test := range []struct {
+		err  error
+		dir  string
+		uid  int
+		want string // the end of the hint
+	}{
+		{denied, dir, us + 1, fmt.Sprintf(", you are uid %d; run this as its owner", us+1)},
+		{denied, dir, us, hintToWrite},
+		{denied, dir + "/missing", us + 1, hintToWrite},
+		{unreadable(fs.ErrPermission), dir, us + 1, "must be able to read it"},
+		{errors.New("something else"), dir, us + 1, ""},
+	} {
+		err := foreign(test.err, test.dir, test.uid)
+		if got := hint(err); !strings.HasSuffix(got, test.want) || test.want == "" && got != "" {
+			t.Errorf("%v, uid %d: hint %q, want %q", test.err, test.uid, got, test.want)
+		}
+		if !errors.Is(err, test.err) || exitCode(err) != exitCode(test.err) {
+			t.Errorf("%v became %v", test.err, err)
+		}
+	}
+	if foreign(nil, dir, us+1) != nil {
+		t.Error("an error was made of none")
+	}
+}
