@@ -85,6 +85,9 @@ func (g *get) broken(err error, r *Response) error {
 	if ended := g.ended(); ended != nil {
 		return ended
 	}
+	if g.stopwatch.wait <= 0 { // the memory came when it was too late
+		return g.starved(err)
+	}
 	kind, why := KindTruncated, fmt.Sprintf("the body broke off after %d bytes", g.bytes)
 	switch cause := context.Cause(g.ctx); {
 	case errors.Is(cause, errTotal):
