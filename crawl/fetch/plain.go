@@ -60,7 +60,8 @@ func (g *get) exchange(p *plainConn) (*http.Response, error) {
 		}
 		if s := answer.StatusCode; s < 100 || s > 199 || s == http.StatusSwitchingProtocols {
 			p.left = math.MaxInt64
-			return answer, p.conn.SetReadDeadline(time.Time{})
+			_ = p.conn.SetReadDeadline(time.Time{}) // fails if the connection is closed; reading what came before does not
+			return answer, nil
 		}
 	}
 }
