@@ -74,7 +74,7 @@ func TestWhatCannotBeStoredIsCountedOnce(t *testing.T) {
 		t.Errorf("3 feeds, of which 1 cannot be stored, are told as %+v", n)
 	}
 	row := w.query("SELECT stopped_reason, length(last_error), next_fetch_at FROM feeds WHERE id = 2")[0]
-	const reason = "1 failures in a row, the last: cannot be stored: "
+	const reason = "1 failure in a row, the last: cannot be stored: "
 	if parts := strings.Split(row, " | "); !strings.HasPrefix(row, reason) || len(parts[0]) > 500 || parts[1] != "500" || !strings.Contains(parts[2], ":00:00Z") {
 		t.Errorf("the feed is stopped with %s", row)
 	}
