@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -89,33 +90,31 @@ func (s Settings) unchanged(o *observation, r *store.Result) {
 	}
 	r.Keys = o.last
 	if o.resp.Status == http.StatusNotModified {
-		if o.resp.ETag != "" {
-			f.ETag = o.resp.ETag
-		}
-		if o.resp.LastModified != "" {
-			f.LastModified = o.resp.LastModified
-		}
+		f.ETag = cmp.Or(returnable(o.resp.ETag), f.ETag)
+		f.LastModified = cmp.Or(returnable(o.resp.LastModified), f.LastModified)
 		f.Interval = 0
 	} else {
 		takeValidators(o, f)
 		f.Interval = 0
-		if f.ETag == "" && f.LastModified == "" {
+		if !fetch.Sendable(f.ETag, f.LastModified, o.at) {
 			f.Interval = s.doubled(o.claim)
 		}
 	}
 	f.NextFetchAt = s.next(o.at, o.claim, o.resp.Fresh, f.Interval, f.Schedule)
 }
 
-// takeValidators keeps both as they came, unless they are longer than a server would take back.
+// takeValidators keeps both as they came.
 func takeValidators(o *observation, f *store.FeedState) {
-	f.ETag, f.LastModified, f.ValidatorsURL = o.resp.ETag, o.resp.LastModified, o.resp.URL
-	if len(f.ETag) > maxValidator {
-		f.ETag = ""
-	}
-	if len(f.LastModified) > maxValidator {
-		f.LastModified = ""
-	}
+	f.ETag, f.LastModified, f.ValidatorsURL = returnable(o.resp.ETag), returnable(o.resp.LastModified), o.resp.URL
 	f.BodyHash = o.body
+}
+
+// returnable is a validator, or "" for one that is longer than a server would take back: each request would fail with it.
+func returnable(validator string) string {
+	if len(validator) > maxValidator {
+		return ""
+	}
+	return validator
 }
 
 // read is a document with items to store. One that did not arrive whole keeps its complete items and changes nothing

@@ -3,6 +3,7 @@ package crawl
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -205,11 +206,45 @@ func TestASecretDoesNotMoveToAnotherHost(t *testing.T) {
 	}
 }
 
+// A validator that is too long to send is not kept, whatever brings it; a 304 leaves the one before.
 func TestLongValidatorsAreNotKept(t *testing.T) {
 	long := `"` + strings.Repeat("x", maxValidator) + `"`
-	f := observe(failing(0), &fetch.Response{Status: 200, URL: "u", ETag: long, LastModified: "d"}, &feed.Feed{Rule: 1}, nil).Feed
-	if f.ETag != "" || f.LastModified != "d" {
-		t.Errorf("stored an ETag of %d bytes, Last-Modified %q", len(f.ETag), f.LastModified)
+	for _, tt := range []struct {
+		status             int
+		etag, date         string
+		wantETag, wantDate string
+	}{
+		{200, long, "d", "", "d"},
+		{200, `"e"`, long, `"e"`, ""},
+		{304, long, "d", `"old"`, "d"},
+		{304, `"e"`, long, `"e"`, "before"},
+	} {
+		c := failing(0)
+		c.LastModified = "before"
+		doc := &feed.Feed{Rule: 1}
+		if tt.status == 304 {
+			doc = nil
+		}
+		f := observe(c, &fetch.Response{Status: tt.status, URL: "u", ETag: tt.etag, LastModified: tt.date}, doc, nil).Feed
+		if f.ETag != tt.wantETag || f.LastModified != tt.wantDate {
+			t.Errorf("a %d leaves an ETag of %d bytes, Last-Modified of %d", tt.status, len(f.ETag), len(f.LastModified))
+		}
+	}
+}
+
+// What came as a validator and is never sent back (rule C9) spares nothing, so the interval doubles as without.
+func TestIntervalDoublesWithoutSendableValidators(t *testing.T) {
+	for name, resp := range map[string]fetch.Response{
+		"an empty tag":          {ETag: `""`},
+		"of the year 2050":      {LastModified: "Sat, 01 Jan 2050 00:00:00 GMT"},
+		"of the day after next": {LastModified: outcomeAt.Add(48 * time.Hour).UTC().Format(http.TimeFormat)},
+	} {
+		c := failing(0)
+		c.ETag, c.BodyHash = "", 43
+		resp.Status = 200
+		if f := observe(c, &resp, nil, nil).Feed; f.Interval == 0 {
+			t.Errorf("%s: no longer interval", name)
+		}
 	}
 }
 

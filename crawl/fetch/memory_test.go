@@ -48,7 +48,11 @@ func TestMemoryIsBounded(t *testing.T) {
 		w.Write([]byte(plain))
 	}))
 	defer s.Close()
-	c := newClient(t, func(o *Options) { o.MaxMemory, o.MaxBody = total, int64(body) })
+	c := newClient(t, func(o *Options) {
+		o.MaxMemory, o.MaxBody = total, int64(body)
+		o.Timeout, o.ConnectTimeout, o.HeaderTimeout = time.Hour, time.Hour, time.Hour // 1 GiB takes a busy machine a while
+	})
+	c.slow = rate{window: time.Hour}
 	fresh := newMemory(total, int64(body))
 	var most atomic.Int64
 	stop := make(chan struct{})

@@ -151,6 +151,12 @@ func (g *get) validators(f *fields) {
 	}
 }
 
+// Sendable says whether a GET with these validators, which came at that date, is conditional: whether any of them may be sent back
+// (rule C9).
+func Sendable(etag, lastModified string, date time.Time) bool {
+	return sendableETag(etag) || sendableLastModified(lastModified, date)
+}
+
 // sendableETag is false for none, for the empty tag (rule C9: such servers answer 304 for ever) and for what cannot
 // stand in a header.
 func sendableETag(tag string) bool {
