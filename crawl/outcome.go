@@ -168,7 +168,7 @@ func (s Settings) unsuccessful(o *observation, r *store.Result) {
 			f.RetryAfterUntil = o.at.Add(throttledDelay)
 		}
 		f.NextFetchAt = skip(f.RetryAfterUntil, unpackHints(f.Schedule))
-	case status == http.StatusGone:
+	case status == http.StatusGone && (len(o.resp.Hops) == 0 || o.resp.PermanentURL != ""): // else only for now (rule R3)
 		r.Outcome = store.Gone
 		f.Status, f.StoppedReason = "stopped", "gone"
 	default:

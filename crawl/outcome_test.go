@@ -75,6 +75,8 @@ func TestOutcomeOfStatus(t *testing.T) {
 		{"404", fetch.Response{Status: 404}, store.Failed, 3, "active", 0, 0},
 		{"500 with Retry-After", fetch.Response{Status: 500, RetryAfter: 48 * time.Hour}, store.Failed, 3, "active", 48 * time.Hour, 48 * time.Hour},
 		{"410", fetch.Response{Status: 410}, store.Gone, 2, "stopped", 0, 0},
+		{"410 where it has moved for good", fetch.Response{Status: 410, Hops: []fetch.Hop{{Status: 301}}, PermanentURL: "u"}, store.Gone, 2, "stopped", 0, 0},
+		{"410 where it has moved for now", fetch.Response{Status: 410, Hops: []fetch.Hop{{Status: 302}}}, store.Failed, 3, "active", 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
