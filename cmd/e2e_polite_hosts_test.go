@@ -163,6 +163,36 @@ func TestTooManyRequestsSilencesTheHost(t *testing.T) {
 	}
 }
 
+// A 429 is meant for its whole registrable domain, whatever the host; a 503 with a Retry-After for its own feed alone, though a neighbour
+// be on the same host.
+func TestWhomAnAnswerSilences(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status int
+		asked  []int // the feeds, of those below
+	}{
+		{http.StatusTooManyRequests, []int{0, 3}},
+		{http.StatusServiceUnavailable, []int{0, 1, 2, 3}},
+	} {
+		b := newWeb(t)
+		busy := reply{status: c.status, header: map[string]string{"Retry-After": "1800"}}
+		urls := []string{b.page("http://one.site.example/busy", always(busy)).url}
+		for _, url := range []string{"http://one.site.example/feed", "http://two.site.example/feed", "http://other.example/feed"} {
+			urls = append(urls, b.page(url, always(reply{body: rss("", 1, 2)})).url)
+		}
+		w := newWorld(t, nil, "CRAWL_WORKERS=1", "CRAWL_PROXY="+b.host()) // which answers for all names
+		w.follows(urls...)
+		b.quietly(w, runAt(0), "run")
+		var want []string
+		for _, n := range c.asked {
+			want = append(want, urls[n])
+		}
+		same(t, fmt.Sprintf("requests of a run that gets %d", c.status), want, b.asked())
+		b.quietly(w, runAt(1), "run")
+		same(t, "requests of the next hour", urls, b.asked())
+	}
+}
+
 // A 429 after a redirect to another domain is that feed's alone: anybody can redirect to a page that answers so.
 func TestTooManyRequestsAfterARedirect(t *testing.T) {
 	t.Parallel()

@@ -70,6 +70,7 @@ func TestOutcomeOfStatus(t *testing.T) {
 	}{
 		{"429 without Retry-After", fetch.Response{Status: 429}, store.Throttled, 2, "active", time.Hour, time.Hour},
 		{"429 with Retry-After", fetch.Response{Status: 429, RetryAfter: 3 * time.Hour}, store.Throttled, 2, "active", 3 * time.Hour, 3 * time.Hour},
+		{"429 with a Retry-After of a year", fetch.Response{Status: 429, RetryAfter: 7 * 24 * time.Hour, RetryAfterCapped: true}, store.Throttled, 2, "active", 7 * 24 * time.Hour, 7 * 24 * time.Hour},
 		{"503 with Retry-After", fetch.Response{Status: 503, RetryAfter: 2 * time.Hour}, store.Throttled, 2, "active", 2 * time.Hour, 2 * time.Hour},
 		{"503 alone", fetch.Response{Status: 503}, store.Failed, 3, "active", 0, 0},
 		{"404", fetch.Response{Status: 404}, store.Failed, 3, "active", 0, 0},
@@ -90,6 +91,9 @@ func TestOutcomeOfStatus(t *testing.T) {
 			}
 			if quiet := (tt.quiet != 0); quiet == f.RetryAfterUntil.IsZero() || quiet && !f.RetryAfterUntil.Equal(outcomeAt.Add(tt.quiet)) {
 				t.Errorf("retry after %v, want in %v", f.RetryAfterUntil, tt.quiet)
+			}
+			if strings.Contains(f.LastError, "Retry-After of more than 7 days") != tt.resp.RetryAfterCapped {
+				t.Errorf("last error %q, capped %v", f.LastError, tt.resp.RetryAfterCapped)
 			}
 			if f.LastError == "" || f.LastErrorKind != "http" || !f.LastErrorAt.Equal(outcomeAt) {
 				t.Errorf("last error %q, %q, %v", f.LastError, f.LastErrorKind, f.LastErrorAt)
