@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,7 +80,7 @@ func TestKillWithNothingRunningHoldsUntilTheNextRun(t *testing.T) {
 // A signal stops a run as kill does, but only that process: the half-check goes on with what is left, and asks nothing twice that it has.
 func TestASignalStopsTheRunAndTheHalfCheckGoesOn(t *testing.T) {
 	t.Parallel()
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		s, gate, quick := slowSite(t)
 		w := newWorld(t, s)
 		w.subscribe()
@@ -98,6 +100,31 @@ func TestASignalStopsTheRunAndTheHalfCheckGoesOn(t *testing.T) {
 		eachOnce(t, s.cut(), s.feeds[quick:])
 		w.converged(halfAt(0).Add(time.Minute))
 	}
+}
+
+// A second signal ends the process at once, though it hangs where no first one reaches it; the half-check does what was left.
+func TestASecondSignalEndsTheRunAtOnce(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 4)
+	w := newWorld(t, s)
+	w.subscribe()
+	stalled := filepath.Join(t.TempDir(), "stalled")
+	run := w.with("CRAWL_TEST_STALL=run-started=20s", "CRAWL_TEST_STALLED="+stalled).start(runAt(0), "run")
+	for _, err := os.Stat(stalled); err != nil; _, err = os.Stat(stalled) {
+		if time.Since(run.began) > soon {
+			t.Fatal("the run does not come to where it hangs")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	began := time.Now()
+	run.signal(syscall.SIGTERM)
+	run.signal(syscall.SIGHUP) // another, for two of one kind may be one
+	if e := run.wait().want(5); time.Since(began) > soon {
+		t.Fatalf("not at once: %s", e)
+	}
+	w.silent(halfAt(0), "half-check")
+	eachOnce(t, s.cut(), s.feeds)
+	w.converged(halfAt(0).Add(time.Minute))
 }
 
 // At its deadline a run stops with code 3 and the half-check goes on; at the half-check's the hour is closed all the same, its steps are
