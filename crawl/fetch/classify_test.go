@@ -291,7 +291,7 @@ func TestErrorsKeepSecrets(t *testing.T) {
 		head200 + "Content-Length: t0ken\r\n\r\n", head200 + "Transfer-Encoding: t0ken\r\n\r\n", ok("Content-Encoding: t0ken\r\n", "\x1f\x8b\x08t0ken"),
 	}
 	for i, answer := range answers {
-		s := newRawServer(t, func(c net.Conn, _ string) { io.WriteString(c, answer) })
+		s := newRawServer(t, nil, func(c net.Conn, _ string) { io.WriteString(c, answer) })
 		r, err := newClient(t, nil).Get(t.Context(), Request{
 			URL:  strings.Replace(s.URL, "//", "//t0ken:t0ken@", 1) + "/t0ken?t0ken#t0ken",
 			User: secret, Password: secret, Header: map[string]string{"X-Key": secret}, ETag: secret, UserAgent: secret,

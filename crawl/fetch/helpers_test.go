@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -65,15 +66,18 @@ type rawServer struct {
 	heads   []string
 }
 
-// newRawServer starts one. answer is called for each connection when its request's head is in; the connection is closed when it
+// newRawServer starts one, of HTTPS if there is a config. answer is called for each connection when its request's head is in; the connection is closed when it
 // returns.
-func newRawServer(t testing.TB, answer func(c net.Conn, head string)) *rawServer {
+func newRawServer(t testing.TB, config *tls.Config, answer func(c net.Conn, head string)) *rawServer {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &rawServer{URL: "http://" + l.Addr().String(), listen: l}
+	if config != nil {
+		s.URL, l = "https://"+l.Addr().String(), tls.NewListener(l, config)
+	}
 	s.running.Go(func() {
 		for {
 			c, err := l.Accept()

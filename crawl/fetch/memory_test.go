@@ -114,7 +114,7 @@ func TestMemoryBelowOneBody(t *testing.T) {
 
 // TestMemoryThatNeverComes: a GET that is starved by unreleased bodies fails as our own fault, or with its caller.
 func TestMemoryThatNeverComes(t *testing.T) {
-	s := newRawServer(t, func(c net.Conn, _ string) { fmt.Fprint(c, ok("", "<rss/>")) })
+	s := newRawServer(t, nil, func(c net.Conn, _ string) { fmt.Fprint(c, ok("", "<rss/>")) })
 	c := newClient(t, func(o *Options) { o.MaxMemory, o.Timeout = 1, 200*time.Millisecond })
 	held, err := c.Get(t.Context(), Request{URL: s.URL})
 	if err != nil {

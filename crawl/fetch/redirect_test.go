@@ -169,7 +169,7 @@ func TestRedirectTargets(t *testing.T) {
 	for _, tt := range redirectTargets {
 		t.Run(tt.location, func(t *testing.T) {
 			var host string
-			s := newRawServer(t, func(c net.Conn, head string) {
+			s := newRawServer(t, nil, func(c net.Conn, head string) {
 				if strings.HasPrefix(head, "GET /dir/a ") {
 					fmt.Fprintf(c, "HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n", strings.ReplaceAll(tt.location, "{host}", host))
 					return
@@ -320,7 +320,7 @@ func TestCookiesEndWithTheChain(t *testing.T) {
 
 // TestRedirectWithEndlessBody: a redirect's body is not waited for.
 func TestRedirectWithEndlessBody(t *testing.T) {
-	s := newRawServer(t, func(c net.Conn, head string) {
+	s := newRawServer(t, nil, func(c net.Conn, head string) {
 		if strings.HasPrefix(head, "GET /end ") {
 			fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n<rss/>")
 			return

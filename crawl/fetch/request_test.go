@@ -34,7 +34,7 @@ func TestReservedHeaders(t *testing.T) {
 
 // TestRequestHead compares the whole head of a request, byte for byte: nothing may be in it that is not listed (rules Q1–Q5).
 func TestRequestHead(t *testing.T) {
-	s := newRawServer(t, func(c net.Conn, _ string) { c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<rss/>")) })
+	s := newRawServer(t, nil, func(c net.Conn, _ string) { c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<rss/>")) })
 	host := strings.TrimPrefix(s.URL, "http://")
 	for _, tt := range []struct {
 		name    string
@@ -93,7 +93,7 @@ func TestRequestHead(t *testing.T) {
 }
 
 func TestUserAgentOfOneFeed(t *testing.T) {
-	s := newRawServer(t, func(c net.Conn, _ string) { c.Write([]byte("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")) })
+	s := newRawServer(t, nil, func(c net.Conn, _ string) { c.Write([]byte("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")) })
 	c := newClient(t, nil)
 	for _, ua := range []string{"other/1", ""} {
 		if _, err := c.Get(t.Context(), Request{URL: s.URL, UserAgent: ua}); err != nil {
@@ -158,7 +158,7 @@ func TestAnswer(t *testing.T) {
 
 // TestClockWithoutDate: where the server's Date cannot be read, ours counts (rule T9).
 func TestClockWithoutDate(t *testing.T) {
-	s := newRawServer(t, func(c net.Conn, _ string) {
+	s := newRawServer(t, nil, func(c net.Conn, _ string) {
 		c.Write([]byte("HTTP/1.1 503 x\r\nDate: now\r\nRetry-After: Sun, 01 Mar 2026 15:00:00 GMT\r\nExpires: Sun, 01 Mar 2026 14:00:00 GMT\r\n\r\n"))
 	})
 	c := newClient(t, func(o *Options) {
@@ -174,7 +174,7 @@ func TestBefore(t *testing.T) {
 	lost := errors.New("the lease is lost")
 	for _, tt := range []struct{ fails, sent int }{{1, 0}, {2, 1}, {3, 2}} {
 		for range 10 { // it would be a race
-			s := newRawServer(t, func(c net.Conn, head string) {
+			s := newRawServer(t, nil, func(c net.Conn, head string) {
 				if strings.HasPrefix(head, "GET /2") {
 					c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<rss/>"))
 					return
@@ -211,7 +211,7 @@ func TestBeforeIsLate(t *testing.T) {
 		defer connected.Store(true)
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}
-	s := newRawServer(t, func(c net.Conn, _ string) { c.Write([]byte("HTTP/1.1 204 x\r\n\r\n")) })
+	s := newRawServer(t, nil, func(c net.Conn, _ string) { c.Write([]byte("HTTP/1.1 204 x\r\n\r\n")) })
 	_, err := c.Get(t.Context(), Request{URL: s.URL, Before: func() error {
 		if !connected.Load() {
 			t.Error("Before was called before the connection was there")

@@ -301,7 +301,7 @@ func TestCertificatesOnce(t *testing.T) {
 // TestSessionsUnchanged: a run without TLS has nothing to write.
 func TestSessionsUnchanged(t *testing.T) {
 	c := newClient(t, nil)
-	s := newRawServer(t, func(conn net.Conn, _ string) { conn.Write([]byte("HTTP/1.1 204 x\r\n\r\n")) })
+	s := newRawServer(t, nil, func(conn net.Conn, _ string) { conn.Write([]byte("HTTP/1.1 204 x\r\n\r\n")) })
 	if _, err := c.Get(t.Context(), Request{URL: s.URL}); err != nil {
 		t.Fatal(err)
 	}
