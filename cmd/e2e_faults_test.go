@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -338,4 +339,40 @@ cp %[1]s/crawl.db %[2]s/crawl.db; find %[1]s -type f; exit 0; `,
 		t.Fatal("the disk was never full")
 	}
 	t.Logf("the disk was full in %d of %d sizes", full, len(sizes))
+}
+
+// With few descriptors a run takes longer, and stores all.
+func TestFewDescriptorsAreEnough(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 120)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.ulimit("-n 24", runAt(0), "run").want(0).wantSilence()
+	eachOnce(t, s.cut(), s.feeds)
+	w.converged(halfAt(0))
+}
+
+// A file that may not grow ends the run with one line; without the limit the half-check does the rest.
+func TestAFileSizeLimitLosesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for range 30 {
+		s.add("News", 20)
+	}
+	w := newWorld(t, s)
+	w.subscribe()
+	if e := w.ulimit("-f 320", runAt(0), "run").want(1); strings.Count(e.stderr, "crawl: ") != 1 || strings.Contains(e.stderr, "goroutine") {
+		t.Fatalf("want one line of %s", e)
+	}
+	w.silent(halfAt(0), "half-check")
+	w.converged(halfAt(0).Add(time.Minute))
+}
+
+// ulimit runs the program under a limit of the shell's.
+func (w *world) ulimit(limit string, at time.Time, args ...string) ending {
+	w.t.Helper()
+	c := command(w.t, append(slices.Clone(w.env), "CRAWL_TEST_NOW="+at.Format(time.RFC3339)), args...)
+	c.Args = append([]string{"sh", "-c", "ulimit " + limit + ` && exec "$0" "$@"`, c.Path}, args...)
+	c.Path = "/bin/sh"
+	return begin(w.t, c, args).wait()
 }
