@@ -141,11 +141,19 @@ func (c *collector) settleAll(free []freed) (failed error) {
 func (c *collector) settle(f *finished, v verdict) error {
 	switch v {
 	case ours:
+		c.noteOurs(f)
 		return c.leaveOut(f)
 	case count:
 		return c.accept(f)
 	}
 	return nil
+}
+
+// noteOurs remembers of what is our own fault that which a run tells at its end.
+func (c *collector) noteOurs(f *finished) {
+	if f.event.starved {
+		c.s.starved++
+	}
 }
 
 // leaveOut notes a feed that has no outcome, and stays due, through our own fault.

@@ -39,6 +39,7 @@ type session struct {
 	keptAt    time.Time // when the directory kept one last
 
 	answers int // HTTP responses, whatever their status
+	starved int // feeds that were left because no memory became free for their bodies
 }
 
 // begin opens the directory, takes the lock and opens the database. A session without lock has found another process at work,

@@ -14,6 +14,9 @@ const manyStopped = 3
 // many are stopped at once, or that all fail or are throttled, is not.
 func (s *session) tellTrouble(ctx context.Context) error {
 	f := s.sum.Feeds
+	if s.starved > 0 {
+		s.cfg.Log.Warn("feeds are left to the next hour, for large bodies that came slowly held all memory for bodies", slog.Int("feeds", s.starved))
+	}
 	if f.Stopped == 0 && f.Failed == 0 && f.Throttled == 0 {
 		return nil
 	}
