@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +29,11 @@ func TestMain(m *testing.M) {
 	asProgram := func() { os.Exit(testProgram().main()) }
 	if os.Getenv("CRAWL_TEST_MAIN") == "1" {
 		asProgram()
+	}
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(s) { // as nohup has it: then so would the programs that are started here, which do as they are told
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 	testscript.Main(m, map[string]func(){"crawl": asProgram})
 }

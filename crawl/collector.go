@@ -173,8 +173,10 @@ func (c *collector) abandon(f *finished) {
 	c.s.sum.Feeds.Left++
 	c.left = append(c.left, f)
 	switch f.what {
-	case unsent:
-		c.giveBack = append(c.giveBack, *f.claim)
+	case unsent, deferred:
+		if f.claim != nil {
+			c.giveBack = append(c.giveBack, *f.claim)
+		}
 	case answered, cut:
 		c.release = append(c.release, *f.claim)
 	}
