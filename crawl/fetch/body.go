@@ -180,6 +180,7 @@ func (g *get) watch() *watch {
 func (w *watch) look() {
 	switch n, slow := w.arrived.Swap(0), w.g.c.slow; {
 	case w.paused.Load():
+		return
 	case n < slow.bytes:
 		w.g.cancel(errSlow)
 		return
@@ -190,9 +191,15 @@ func (w *watch) look() {
 	w.timer.Reset(w.g.c.slow.window)
 }
 
+// pause stops the watch while the GET waits for memory; a whole window begins after it, for one that ended with the wait would find
+// that nothing had arrived.
 func (w *watch) pause(waits bool) {
 	w.paused.Store(waits)
-	w.timer.Reset(w.g.c.slow.window)
+	if waits {
+		w.timer.Stop()
+	} else {
+		w.timer.Reset(w.g.c.slow.window)
+	}
 }
 
 // size is a number of bytes for a person.
