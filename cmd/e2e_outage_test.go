@@ -223,6 +223,7 @@ func TestARedirectToNoRouteCountsOnceAnHour(t *testing.T) {
 	s.edit(func() {
 		f := s.feeds[0]
 		f.behave, f.code, f.header = fails, 301, http.Header{"Location": {"http://224.0.0.1/feed"}}
+		f.delay = 300 * time.Millisecond // so that no other answer follows it
 	})
 	for _, worked := range []bool{false, true} {
 		w := newWorld(t, s, "CRAWL_ALLOW_NET=127.0.0.0/8,224.0.0.0/4")

@@ -18,19 +18,20 @@ type event struct {
 	allowed  bool   // a network of --allow-net: judged apart from public addresses
 	start    time.Time
 	end      time.Time
-	answered bool // any HTTP response came
-	silent   bool // it failed without one, in a way that a dead network of our own would cause too
-	weak     bool // it failed without one, but somebody said so: refused, reset, no such name
-	local    bool // certainly our own side: no route, no resolver, no descriptors
-	proxy    bool // of the local ones: the proxy could not be reached
-	starved  bool // of the local ones: it answered, and our own memory was short
-	route    bool // of the local ones: no route to this address, which says nothing of others
-	healthy  bool // the feed's last fetch succeeded, or it was never fetched
-	worked   bool // it has been fetched well at some time
-	again    bool // it was silent earlier in this hour too, while others answered: it is silent by itself
-	few      bool // few of the run's feeds are left: who is silent last, while others answered before, is silent by itself
-	notAFeed bool // an answer, but not a feed
-	read     bool // read well, or unchanged
+	led      time.Time // when the answer came whose redirect led to this host; zero: none did
+	answered bool      // any HTTP response came
+	silent   bool      // it failed without one, in a way that a dead network of our own would cause too
+	weak     bool      // it failed without one, but somebody said so: refused, reset, no such name
+	local    bool      // certainly our own side: no route, no resolver, no descriptors
+	proxy    bool      // of the local ones: the proxy could not be reached
+	starved  bool      // of the local ones: it answered, and our own memory was short
+	route    bool      // of the local ones: no route to this address, which says nothing of others
+	healthy  bool      // the feed's last fetch succeeded, or it was never fetched
+	worked   bool      // it has been fetched well at some time
+	again    bool      // it was silent earlier in this hour too, while others answered: it is silent by itself
+	few      bool      // few of the run's feeds are left: who is silent last, while others answered before, is silent by itself
+	notAFeed bool      // an answer, but not a feed
+	read     bool      // read well, or unchanged
 }
 
 // describeEvent tells the outage rule what it needs to know of an observation.

@@ -149,6 +149,8 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 		return count, append(free, o.portal.end(e.start)...)
 	case e.starved, e.answered && e.local && e.worked && !e.route: // where a redirect leads there may never be a route
 		return ours, free
+	case e.route && !e.led.IsZero() && e.start.Sub(e.led) < localPatience: // there was a network a moment ago
+		return count, free
 	case e.answered && e.notAFeed && (o.read.After(e.start) || e.few && !o.read.IsZero()):
 		return count, free
 	case e.answered && e.notAFeed && e.healthy && e.worked:

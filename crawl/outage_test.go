@@ -67,6 +67,10 @@ func TestOutageRule(t *testing.T) {
 		{"answered, but we had no memory for it", []event{answerAt("a", 1), changed(answerAt("b", 2), func(e *event) { e.read, e.local, e.starved = false, true, true })}, false, 1},
 		{"a redirect to where there is no route", []event{answerAt("a", 1), changed(answerAt("b", 2), route, func(e *event) { e.read = false })}, false, 2},
 		{"a redirect to where there is no route, at first", []event{changed(answerAt("b", 1), route, never, func(e *event) { e.read = false }), answerAt("a", 2)}, false, 2},
+		{"a redirect of another host to where there is no route, alone", []event{
+			answerAt("a", 1), changed(silent("a", 1.1, 1.2), route, func(e *event) { e.led = at(1) })}, false, 2},
+		{"a redirect of another host, and the route goes away while its turn comes", []event{
+			answerAt("a", 1), changed(silent("a", 9, 9.1), route, func(e *event) { e.led = at(1) })}, false, 1},
 		{"a redirect, and then no resolver", []event{changed(answerAt("b", 1), local, func(e *event) { e.read = false }), answerAt("a", 2)}, false, 1},
 		{"three surprises on three domains", []event{silent("a", 0, late), silent("b", 0, late), silent("c", 0, late), answerAt("e", late+1)}, false, 4},
 		{"two domains, silent and refused", []event{

@@ -100,7 +100,7 @@ func TestWhoWaitsWhereARedirectLed(t *testing.T) {
 		p.queue.add(busy)
 		p.queue.take(2)
 		p.busy = 2
-		p.ended(ended{tk, &onward{&store.Claim{ID: 7}, &fetch.Onward{Host: "b.example"}}})
+		p.ended(ended{tk, &onward{&store.Claim{ID: 7}, &fetch.Onward{Host: "b.example"}, time.Time{}}})
 		if p.busy != 1 || p.queue.waiting != 1 || p.queue.startable(5) != 0 || len(p.queue.hosts) != 1 {
 			t.Fatalf("%d are busy, %d wait at %d hosts, %d may start", p.busy, p.queue.waiting, len(p.queue.hosts), p.queue.startable(5))
 		}

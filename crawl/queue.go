@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"slices"
 	"sort"
+	"time"
 
 	"crawl/crawl/fetch"
 	"crawl/store"
@@ -24,6 +25,7 @@ type task struct {
 type onward struct {
 	claim *store.Claim
 	get   *fetch.Onward
+	led   time.Time // when that redirect came
 }
 
 // claimed is the task's claim, nil if it has none yet.

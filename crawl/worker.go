@@ -24,7 +24,9 @@ func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
 		start: p.s.cfg.Now(), healthy: c.ConsecutiveFailures == 0, worked: !c.LastSuccessAt.IsZero(),
 		again: p.heard && !c.PreviousAttemptAt.Before(p.s.hour),
 	}
-	if t.onward == nil && p.excluded(t, c, f.event.start) {
+	if t.onward != nil {
+		f.event.led = t.onward.led
+	} else if p.excluded(t, c, f.event.start) {
 		f.what = deferred
 		return f
 	}
@@ -52,7 +54,7 @@ func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
 			f.what = cut
 		}
 	case errors.As(err, &next):
-		f.what, f.onward = moved, &onward{c, next}
+		f.what, f.onward = moved, &onward{c, next, at}
 		f.event.answered, f.event.allowed, f.event.end = true, next.AllowedNet, at
 	default:
 		p.finish(ctx, f, resp, err, at)
