@@ -323,7 +323,7 @@ cp %[1]s/crawl.db %[2]s/crawl.db; find %[1]s -type f; exit 0; `,
 		switch {
 		case strings.HasPrefix(e.stdout, "run 1\nhalf-check 0\nhalf-check 0\n") && strings.Contains(e.stderr, "full"):
 			full++
-		case strings.HasPrefix(e.stdout, "run 0\nhalf-check 0\nhalf-check 0\n") && e.stderr == "":
+		case strings.HasPrefix(e.stdout, "run 0\nhalf-check 0\nhalf-check 0\n") && onlyStepsMetAFullDisk(e.stderr):
 		default:
 			t.Fatalf("with %d KiB: %s", size, e)
 		}
@@ -339,6 +339,17 @@ cp %[1]s/crawl.db %[2]s/crawl.db; find %[1]s -type f; exit 0; `,
 		t.Fatal("the disk was never full")
 	}
 	t.Logf("the disk was full in %d of %d sizes", full, len(sizes))
+}
+
+// onlyStepsMetAFullDisk reports whether nothing was said, or of each line one step after the merge, which the next half-check repeats:
+// how much the last part of a run writes differs from one run to the next, so it may meet the limit alone.
+func onlyStepsMetAFullDisk(stderr string) bool {
+	for line := range strings.Lines(stderr) {
+		if !strings.Contains(line, "a step after the merge failed") || !strings.Contains(line, "disk is full") {
+			return false
+		}
+	}
+	return true
 }
 
 // With few descriptors a run takes longer, and stores all.
