@@ -37,7 +37,7 @@ type addedFeed struct {
 	Asked      string           `json:"asked"` // as it was typed, without user and password
 	ID         *int64           `json:"id"`
 	URL        *string          `json:"url"`
-	Found      *string          `json:"found"` // link, rule, path; null: the address itself is the feed
+	Found      *string          `json:"found"` // link, rule, refresh, path; null: the address itself is the feed
 	Title      *string          `json:"title"`
 	Category   *string          `json:"category"`
 	Status     *string          `json:"status"`

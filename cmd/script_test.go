@@ -62,7 +62,16 @@ func serveScript(w http.ResponseWriter, r *http.Request) {
 		return `<link rel="alternate" type="application/rss+xml" title="` + path + `" href="` + path + `">`
 	}
 	page := func(links string) { io.WriteString(w, "<!DOCTYPE html><html><head>"+links+"</head><body/></html>") }
+	leads := func(to string) { page(`<meta http-equiv="refresh" content="0; url=` + to + `">`) }
 	switch r.URL.Path {
+	case "/leads":
+		leads("/page")
+	case "/leads-to-feed":
+		leads("blog.atom")
+	case "/leads-twice":
+		leads("/leads")
+	case "/leads-away":
+		leads("http://10.0.0.1/secretpath")
 	case "/page":
 		page(link("/news.rss"))
 	case "/two":

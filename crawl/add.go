@@ -25,7 +25,7 @@ type AddOptions struct {
 type AddResult struct {
 	ID         int64
 	URL        string // what is stored
-	Found      string // how: "" the address itself is the feed, else "link", "rule", "path"
+	Found      string // how: "" the address itself is the feed, else "link", "rule", "refresh", "path"
 	Title      string
 	Already    bool
 	Stopped    string // why it is stopped, "" if it is not
@@ -101,7 +101,7 @@ type hit struct {
 	doc   *feed.Feed
 }
 
-// find asks the address itself, then the feeds that its page names, then the common paths. Sites whose rule is known are asked
+// find asks the address itself, then the feeds that its page names, or where the page leads names, then the common paths. Sites whose rule is known are asked
 // by the rule first.
 func (a *adding) find(ctx context.Context, url string) (AddResult, error) {
 	if known := feed.KnownFeeds(url); len(known) > 0 {
@@ -116,13 +116,26 @@ func (a *adding) find(ctx context.Context, url string) (AddResult, error) {
 	if err == nil {
 		return a.keep(ctx, hit{url: url, resp: resp, doc: doc})
 	}
-	defer resp.Release()
-	var notFeed *feed.Error
-	if resp == nil || !errors.As(err, &notFeed) || notFeed.Kind != feed.KindNotAFeed {
+	defer func() { resp.Release() }()
+	if resp == nil || !isPage(err) {
 		return AddResult{}, err
 	}
-	if named := feed.Discover(resp.Body, resp.URL); len(named) > 0 {
-		return a.oneOf(ctx, named, "link")
+	page := feed.Discover(resp.Body, resp.URL)
+	if to := page.Refresh; to != "" && len(page.Feeds) == 0 { // once: a page there leads no further (HTTP.md R7)
+		next, doc, notFound := a.ask(ctx, to)
+		switch {
+		case notFound == nil:
+			return a.keep(ctx, hit{url: to, found: "refresh", resp: next, doc: doc})
+		case next != nil && isPage(notFound):
+			resp.Release()
+			resp, page = next, feed.Discover(next.Body, next.URL)
+		default:
+			next.Release()
+		}
+		err = fmt.Errorf("the page leads to %s: %w", fetch.Redact(to), notFound)
+	}
+	if len(page.Feeds) > 0 {
+		return a.oneOf(ctx, page.Feeds, "link")
 	}
 	for _, path := range feed.CommonPaths(resp.URL) {
 		if resp, doc, err := a.ask(ctx, path); err == nil {
@@ -132,6 +145,12 @@ func (a *adding) find(ctx context.Context, url string) (AddResult, error) {
 		}
 	}
 	return AddResult{}, fmt.Errorf("no feed found at %s: %w", fetch.Redact(url), err)
+}
+
+// isPage reports whether what was read is no feed, so perhaps a page that names one.
+func isPage(err error) bool {
+	var e *feed.Error
+	return errors.As(err, &e) && e.Kind == feed.KindNotAFeed
 }
 
 // oneOf adds the single feed that was found; of several a person must choose.

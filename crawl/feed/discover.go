@@ -20,18 +20,24 @@ const (
 	maxCandidates = 50
 )
 
-// Discover finds the feeds that an HTML page names by <link rel=alternate>, absolute, in page order.
-func Discover(page []byte, pageURL string) []Candidate {
+// Page is what an HTML page says of where else to look, addresses absolute.
+type Page struct {
+	Feeds   []Candidate // by <link rel=alternate>, in page order
+	Refresh string      // where <meta http-equiv=refresh> leads, "" where to nowhere else (WHATWG HTML, declarative refresh)
+}
+
+// Discover looks through an HTML page.
+func Discover(page []byte, pageURL string) Page {
 	text, _, _ := decode(page[:min(len(page), maxPage)], "")
 	z := nethtml.NewTokenizer(bytes.NewReader(text))
 	z.SetMaxBuf(64 << 10)
 	base := pageURL
 	var links resolver
-	var found []Candidate
-	for len(found) < maxCandidates {
+	var p Page
+	for len(p.Feeds) < maxCandidates {
 		switch z.Next() {
 		case nethtml.ErrorToken:
-			return found
+			return p
 		case nethtml.StartTagToken, nethtml.SelfClosingTagToken:
 			name, attrs := tagOf(z)
 			switch {
@@ -39,19 +45,41 @@ func Discover(page []byte, pageURL string) []Candidate {
 				base = links.joinBase(pageURL, attrs["href"])
 			case name == "link" && namesFeed(attrs):
 				c := Candidate{links.resolve(base, attrs["href"]), plainText(clean(attrs["title"]), plain, 300), attrs["type"]}
-				if c.URL != "" && !slices.ContainsFunc(found, func(f Candidate) bool { return f.URL == c.URL }) {
-					found = append(found, c)
+				if c.URL != "" && !slices.ContainsFunc(p.Feeds, func(f Candidate) bool { return f.URL == c.URL }) {
+					p.Feeds = append(p.Feeds, c)
+				}
+			case name == "meta" && p.Refresh == "" && strings.EqualFold(strings.TrimSpace(attrs["http-equiv"]), "refresh"):
+				if to := links.resolve(base, refreshTo(attrs["content"])); to != pageURL {
+					p.Refresh = to
 				}
 			}
 		}
 	}
-	return found
+	return p
+}
+
+// refreshTo is the address in the content of <meta http-equiv=refresh>, which follows seconds, and perhaps "url=" and a quote; "" where
+// the page only loads itself again.
+func refreshTo(content string) string {
+	const space = " \t\r\n\f"
+	rest := strings.TrimLeft(content, space+"0123456789.")
+	seconds, to := content[:len(content)-len(rest)], strings.TrimLeft(rest, space+";,")
+	if to == rest && seconds == strings.TrimRight(seconds, space) { // nothing parts them
+		return ""
+	}
+	if key, value, found := strings.Cut(to, "="); found && strings.EqualFold(strings.TrimSpace(key), "url") {
+		to = strings.TrimLeft(value, space)
+	}
+	if to != "" && (to[0] == '\'' || to[0] == '"') {
+		to, _, _ = strings.Cut(to[1:], to[:1])
+	}
+	return strings.TrimSpace(to)
 }
 
 func tagOf(z *nethtml.Tokenizer) (name string, attrs map[string]string) {
 	tag, more := z.TagName()
 	name = string(tag)
-	if name != "link" && name != "base" {
+	if name != "link" && name != "base" && name != "meta" {
 		return name, nil
 	}
 	attrs = map[string]string{}

@@ -27,7 +27,7 @@ func TestDiscover(t *testing.T) {
 		{"", ""}, {"<link", ""}, {strings.Repeat("<", 100), ""},
 	} {
 		var got []string
-		for _, f := range Discover([]byte(c.page), "https://h/a/b") {
+		for _, f := range Discover([]byte(c.page), "https://h/a/b").Feeds {
 			got = append(got, f.URL+" "+f.Title)
 		}
 		if s := strings.Join(got, ";"); s != c.want {
@@ -35,8 +35,27 @@ func TestDiscover(t *testing.T) {
 		}
 	}
 	many := numbered(1000, `<link rel=alternate type=application/rss+xml href=/%d>`)
-	if got := len(Discover([]byte(many), "https://h/")); got != maxCandidates {
+	if got := len(Discover([]byte(many), "https://h/").Feeds); got != maxCandidates {
 		t.Errorf("got %d candidates", got)
+	}
+}
+
+func TestDiscoverRefresh(t *testing.T) {
+	for _, c := range []struct{ page, want string }{
+		{`<meta http-equiv="refresh" content="0; url=/blog/">`, "https://h/blog/"},
+		{`<META CONTENT="5;URL='x?a=1&amp;b=2'" HTTP-EQUIV=Refresh>`, "https://h/a/x?a=1&b=2"},
+		{`<base href="/base/"><meta http-equiv=refresh content='0,"new" rest'>`, "https://h/base/new"},
+		{`<meta http-equiv=refresh content=" 0.5 ; //other/ ">`, "https://other/"},
+		{`<meta http-equiv=refresh content="0 url = /x">`, "https://h/x"},
+		{`<meta http-equiv=refresh content="0;url=/1"><meta http-equiv=refresh content="0;url=/2">`, "https://h/1"},
+		{`<meta http-equiv=refresh content="300">`, ""}, {`<meta http-equiv=refresh content="300; url=">`, ""}, // it loads itself again
+		{`<meta http-equiv=refresh content="9;url=b">`, ""}, {`<meta http-equiv=refresh content="">`, ""},
+		{`<meta http-equiv=refresh content="0;url=javascript:x">`, ""}, {`<meta http-equiv=refresh content="/x">`, ""},
+		{`<meta name=refresh content="0;url=/x">`, ""}, {`<!-- <meta http-equiv=refresh content="0;url=/x"> -->`, ""},
+	} {
+		if got := Discover([]byte(c.page), "https://h/a/b").Refresh; got != c.want {
+			t.Errorf("%s: got %q, want %q", c.page, got, c.want)
+		}
 	}
 }
 
