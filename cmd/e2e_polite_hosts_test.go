@@ -21,8 +21,9 @@ func hostOf(raw string) string {
 }
 
 // crowd puts so many feeds on one new host.
-func (b *web) crowd(feeds int) []string {
-	host := b.host()
+func (b *web) crowd(feeds int) []string { return b.crowdAt(b.host(), feeds) }
+
+func (b *web) crowdAt(host string, feeds int) []string {
 	var urls []string
 	for n := range feeds {
 		body := strings.ReplaceAll(rss("", 1, 2), "id-", fmt.Sprintf("id-%d-", n))
@@ -30,6 +31,17 @@ func (b *web) crowd(feeds int) []string {
 		urls = append(urls, p.url)
 	}
 	return urls
+}
+
+// beside opens one more host of another's domain: the same address, another port.
+func (b *web) beside(host string) string {
+	b.t.Helper()
+	l, err := net.Listen("tcp4", strings.Split(strings.TrimPrefix(host, "http://"), ":")[0]+":0")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	go b.server.Serve(l)
+	return "http://" + l.Addr().String()
 }
 
 // A cap is not filled by one host: of 150 feeds on one and ten on others all ten are asked. What was left out comes first in the next hour.
@@ -128,6 +140,37 @@ func TestAWaitingHostOccupiesNoWorker(t *testing.T) {
 	w.sound()
 }
 
+// Nor do many hosts of a few domains, though they are the oldest and far more than there are workers: the others' feeds are stored while all
+// of these are silent, also those that wait for their turn at their own host.
+func TestAFewDomainsOccupyNotEveryWorker(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	gate := make(chan struct{})
+	var silent []string
+	for range 4 {
+		first := b.host()
+		for _, host := range []string{first, b.beside(first), b.beside(first), b.beside(first), b.beside(first), b.beside(first)} {
+			silent = append(silent, b.crowdAt(host, 2)...)
+		}
+	}
+	for _, u := range silent {
+		b.holdUp(b.pages[strings.TrimPrefix(u, "http://")], gate)
+	}
+	urls := append(slices.Clone(silent), b.crowd(20)...)
+	for range 10 {
+		urls = append(urls, b.crowd(1)...)
+	}
+	w := newWorld(t, nil, "CRAWL_WORKERS=16")
+	w.follows(urls...)
+	b.tick(runAt(0))
+	run := w.start(runAt(0), "run")
+	w.awaitItems(2*30, run)
+	close(gate)
+	run.wait().want(0).wantSilence()
+	same(t, "requests", urls, b.asked())
+	w.sound()
+}
+
 // A 429 silences its domain for the rest of the run: the host's other feeds wait for the next hour, uncounted, and go before it.
 func TestTooManyRequestsSilencesTheHost(t *testing.T) {
 	t.Parallel()
@@ -198,12 +241,7 @@ func TestTooManyRequestsAfterARedirect(t *testing.T) {
 	t.Parallel()
 	b := newWeb(t)
 	from, limited := b.host(), b.host()
-	beside, err := net.Listen("tcp4", strings.Split(strings.TrimPrefix(limited, "http://"), ":")[0]+":0") // of one domain, and no waiting there
-	if err != nil {
-		t.Fatal(err)
-	}
-	go b.server.Serve(beside)
-	full := b.page("http://"+beside.Addr().String()+"/full", always(reply{status: http.StatusTooManyRequests})).url
+	full := b.page(b.beside(limited)+"/full", always(reply{status: http.StatusTooManyRequests})).url
 	moved := b.page(from+"/moved", always(reply{status: http.StatusFound, header: map[string]string{"Location": full}})).url
 	feed := func(url string) string { return b.page(url, always(reply{body: rss("", 1, 2)})).url }
 	neighbour, other := feed(from+"/feed"), feed(limited+"/feed")

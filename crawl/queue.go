@@ -41,7 +41,7 @@ func (t *task) asks() string {
 	if t.onward == nil {
 		return t.registrable()
 	}
-	return fetch.Domain("http://" + t.host)
+	return fetch.DomainOf(t.host)
 }
 
 func (t *task) registrable() string {
@@ -55,29 +55,56 @@ func (t *task) registrable() string {
 // for anybody can redirect many feeds to one host.
 type hostQueue struct {
 	name    string
+	domain  *domainQueue
 	waiting []*task
 	turns   map[string]int // that each domain has had or waits for
 	busy    int
-	index   int // in the heap; -1 when not there
+	index   int // in the line of its domain; -1 when not there
 }
 
+func (h *hostQueue) before(other *hostQueue) bool { return h.waiting[0].order < other.waiting[0].order }
+func (h *hostQueue) place() *int                  { return &h.index }
+
+// domainQueue is the hosts of one registrable domain. Its share is what one host may have.
+type domainQueue struct {
+	name  string
+	ready line[*hostQueue] // hosts with a task that may start now, by the order of their first task
+	share int
+	busy  int
+	index int // in the queue's line; -1 when not there
+}
+
+// beyond is how far the next task would take the domain beyond its share.
+func (d *domainQueue) beyond() int { return max(0, d.busy+1-d.share) }
+
+func (d *domainQueue) before(other *domainQueue) bool {
+	if a, b := d.beyond(), other.beyond(); a != b {
+		return a < b
+	}
+	return d.ready[0].before(other.ready[0])
+}
+
+func (d *domainQueue) place() *int { return &d.index }
+
 // queue hands out tasks in their order, but never more of a host at a time than it may have: hosts take turns, and a
-// host that waits holds up nobody. Not safe for concurrent use.
+// host that waits holds up nobody. Nor does a domain, for anybody can give one many hosts: it has its share in the common order,
+// and more only after those that have less. Not safe for concurrent use.
 type queue struct {
 	perHost int
 	hosts   map[string]*hostQueue
-	ready   readyHosts // hosts with a task that may start now, by the order of their first task
+	domains map[string]*domainQueue
+	ready   line[*domainQueue] // domains with a host in their line
 	waiting int
 }
 
 func newQueue(perHost int) *queue {
-	return &queue{perHost: perHost, hosts: map[string]*hostQueue{}}
+	return &queue{perHost: perHost, hosts: map[string]*hostQueue{}, domains: map[string]*domainQueue{}}
 }
 
 func (q *queue) add(t *task) {
 	h := q.hosts[t.host]
 	if h == nil {
-		h = &hostQueue{name: t.host, index: -1}
+		h = &hostQueue{name: t.host, domain: q.domain(fetch.DomainOf(t.host)), index: -1}
 		q.hosts[t.host] = h
 	}
 	if t.onward != nil {
@@ -93,19 +120,25 @@ func (q *queue) add(t *task) {
 	q.settle(h)
 }
 
-// settle puts a host into the heap or takes it out, as its state demands.
-func (q *queue) settle(h *hostQueue) {
-	able := len(h.waiting) > 0 && h.busy < q.perHost
-	switch {
-	case able && h.index < 0:
-		heap.Push(&q.ready, h)
-	case able:
-		heap.Fix(&q.ready, h.index)
-	case h.index >= 0:
-		heap.Remove(&q.ready, h.index)
+func (q *queue) domain(name string) *domainQueue {
+	d := q.domains[name]
+	if d == nil {
+		d = &domainQueue{name: name, share: q.perHost, index: -1}
+		q.domains[name] = d
 	}
+	return d
+}
+
+// settle puts a host and its domain into their lines or takes them out, as their state demands.
+func (q *queue) settle(h *hostQueue) {
+	d := h.domain
+	d.ready.settle(h, len(h.waiting) > 0 && h.busy < q.perHost)
+	q.ready.settle(d, len(d.ready) > 0)
 	if len(h.waiting) == 0 && h.busy == 0 {
 		delete(q.hosts, h.name)
+	}
+	if len(d.ready) == 0 && d.busy == 0 {
+		delete(q.domains, d.name)
 	}
 }
 
@@ -113,10 +146,12 @@ func (q *queue) settle(h *hostQueue) {
 func (q *queue) take(n int) []*task {
 	var out []*task
 	for len(out) < n && len(q.ready) > 0 {
-		h := q.ready[0]
+		d := q.ready[0]
+		h := d.ready[0]
 		t := h.waiting[0]
 		h.waiting = h.waiting[1:]
 		h.busy++
+		d.busy++
 		q.waiting--
 		out = append(out, t)
 		q.settle(h)
@@ -127,9 +162,11 @@ func (q *queue) take(n int) []*task {
 // startable is how many tasks take would give at once, up to n.
 func (q *queue) startable(n int) int {
 	count := 0
-	for _, h := range q.ready {
-		if count += min(len(h.waiting), q.perHost-h.busy); count >= n {
-			return n
+	for _, d := range q.ready {
+		for _, h := range d.ready {
+			if count += min(len(h.waiting), q.perHost-h.busy); count >= n {
+				return n
+			}
 		}
 	}
 	return count
@@ -139,6 +176,7 @@ func (q *queue) startable(n int) int {
 func (q *queue) finished(host string) {
 	if h := q.hosts[host]; h != nil {
 		h.busy--
+		h.domain.busy--
 		q.settle(h)
 	}
 }
@@ -191,29 +229,45 @@ func chooseTurns(tasks []*task, n int) (chosen, rest []*task) {
 	return chosen, rest
 }
 
-// readyHosts is a heap.
-type readyHosts []*hostQueue
+// line is a heap of what may start now, the first in front. Each knows its place.
+type line[T interface {
+	before(other T) bool
+	place() *int
+}] []T
 
-func (r readyHosts) Len() int           { return len(r) }
-func (r readyHosts) Less(i, j int) bool { return r[i].waiting[0].order < r[j].waiting[0].order }
-func (r readyHosts) Swap(i, j int) {
-	r[i], r[j] = r[j], r[i]
-	r[i].index, r[j].index = i, j
+// settle puts x in or takes it out, and sees to it that it is where it belongs.
+func (l *line[T]) settle(x T, able bool) {
+	switch at := *x.place(); {
+	case able && at < 0:
+		heap.Push(l, x)
+	case able:
+		heap.Fix(l, at)
+	case at >= 0:
+		heap.Remove(l, at)
+	}
+}
+
+func (l line[T]) Len() int           { return len(l) }
+func (l line[T]) Less(i, j int) bool { return l[i].before(l[j]) }
+func (l line[T]) Swap(i, j int) {
+	l[i], l[j] = l[j], l[i]
+	*l[i].place(), *l[j].place() = i, j
 }
 
 // Push implements heap.Interface.
-func (r *readyHosts) Push(x any) {
-	h := x.(*hostQueue)
-	h.index = len(*r)
-	*r = append(*r, h)
+func (l *line[T]) Push(x any) {
+	t := x.(T)
+	*t.place() = len(*l)
+	*l = append(*l, t)
 }
 
 // Pop implements heap.Interface.
-func (r *readyHosts) Pop() any {
-	old := *r
-	h := old[len(old)-1]
-	old[len(old)-1] = nil
-	h.index = -1
-	*r = old[:len(old)-1]
-	return h
+func (l *line[T]) Pop() any {
+	old := *l
+	last := len(old) - 1
+	t := old[last]
+	clear(old[last:])
+	*t.place() = -1
+	*l = old[:last]
+	return t
 }

@@ -3,6 +3,7 @@ package crawl
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 func tasksOf(hosts ...string) []*task {
 	out := make([]*task, len(hosts))
 	for i, h := range hosts {
-		out[i] = &task{Candidate: store.Candidate{ID: int64(i), LastAttemptAt: time.Unix(int64(i), 0)}, host: h, order: i}
+		out[i] = &task{Candidate: store.Candidate{ID: int64(i), URL: "http://" + h, LastAttemptAt: time.Unix(int64(i), 0)}, host: h, order: i}
 	}
 	return out
 }
@@ -68,54 +69,109 @@ func TestWhomACapLeavesOutIsFirstNextTime(t *testing.T) {
 	}
 }
 
-// Whatever the order of ends: no host has more at a time than it may, every task comes out once, and as long as any host
-// may start one, take gives one.
+// Whatever the order of ends: no host has more at a time than it may, every task comes out once, and each is the one that the rule
+// names: of the domains that are least beyond their share the oldest feed.
 func TestQueueKeepsItsBounds(t *testing.T) {
+	const perHost = 2
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		q := newQueue(2)
+		q := newQueue(perHost)
 		n := 200
-		for _, tk := range tasksOf(randomHosts(r, n)...) {
+		waiting := tasksOf(randomHosts(r, n)...)
+		for _, tk := range waiting {
 			q.add(tk)
 		}
-		busy, seen := map[string]int{}, map[int64]bool{}
+		busy := map[string]int{} // by host and by domain
+		over := func(tk *task) int { return max(0, busy[tk.asks()]+1-perHost) }
+		next := func() *task { // slow and plain
+			var first *task
+			for _, tk := range waiting {
+				if busy[tk.host] < perHost && (first == nil || over(tk) < over(first)) {
+					first = tk
+				}
+			}
+			return first
+		}
 		var under []*task
-		for len(seen) < n || len(under) > 0 {
-			want := q.startable(1 + r.IntN(5))
-			got := q.take(want)
+		for len(waiting) > 0 || len(under) > 0 {
+			most := 1 + r.IntN(5)
+			want := q.startable(most)
+			got := q.take(most)
 			if len(got) != want {
 				t.Fatalf("seed %d: startable said %d, take gave %d", seed, want, len(got))
 			}
 			for _, tk := range got {
-				if busy[tk.host]++; busy[tk.host] > 2 {
-					t.Fatalf("seed %d: host %s has %d at a time", seed, tk.host, busy[tk.host])
+				if right := next(); tk != right {
+					t.Fatalf("seed %d: take gave %v, not %v", seed, tk, right)
 				}
-				if seen[tk.ID] {
-					t.Fatalf("seed %d: task %d came out twice", seed, tk.ID)
-				}
-				seen[tk.ID] = true
+				busy[tk.host]++
+				busy[tk.asks()]++
+				waiting = slices.DeleteFunc(waiting, func(other *task) bool { return other == tk })
 				under = append(under, tk)
 			}
-			if len(under) == 0 {
-				t.Fatalf("seed %d: nothing under way and nothing to start, %d of %d seen", seed, len(seen), n)
+			if more := next(); len(got) < most && more != nil {
+				t.Fatalf("seed %d: take did not give %v", seed, more)
 			}
 			i := r.IntN(len(under))
 			busy[under[i].host]--
+			busy[under[i].asks()]--
 			q.finished(under[i].host)
 			under = append(under[:i], under[i+1:]...)
 		}
-		if q.waiting != 0 || len(q.hosts) != 0 {
-			t.Errorf("seed %d: %d waiting, %d hosts left", seed, q.waiting, len(q.hosts))
+		if q.waiting != 0 || len(q.hosts) != 0 || len(q.domains) != 0 || len(q.ready) != 0 {
+			t.Errorf("seed %d: %d waiting, %d hosts and %d domains left", seed, q.waiting, len(q.hosts), len(q.domains))
 		}
 	}
 }
 
+// randomHosts are of a few domains, some of which have many hosts.
 func randomHosts(r *rand.Rand, n int) []string {
 	out := make([]string, n)
 	for i := range out {
-		out[i] = fmt.Sprintf("h%d", r.IntN(1+r.IntN(30)))
+		d := r.IntN(1 + r.IntN(15))
+		out[i] = fmt.Sprintf("h%d.d%d.example", r.IntN(1+r.IntN(1+2*d)), d)
 	}
 	return out
+}
+
+// 256 old feeds of four domains, two on each host, were all that 256 workers asked. Now each domain has two until all others have their
+// share, and they take a place that becomes free before it has more.
+func TestADomainOfManyHostsHasItsShareFirst(t *testing.T) {
+	var hosts []string
+	for i := range 256 {
+		hosts = append(hosts, fmt.Sprintf("h%d.d%d.example", i/8, i%4))
+	}
+	for i := range 100 {
+		hosts = append(hosts, fmt.Sprintf("other%d.example", i%25))
+	}
+	q := newQueue(2)
+	for _, tk := range tasksOf(hosts...) {
+		q.add(tk)
+	}
+	wants := func(what string, tasks []*task, many, others int) {
+		t.Helper()
+		for _, tk := range tasks {
+			if tk.ID < 256 {
+				many--
+			} else {
+				others--
+			}
+		}
+		if many != 0 || others != 0 {
+			t.Fatalf("%s: %d too few of the four domains and %d of others", what, many, others)
+		}
+	}
+	wants("at first", q.take(58), 8, 50)
+	wants("when all others have their share", q.take(100), 100, 0)
+	for i := range 4 {
+		if n := q.domains[fmt.Sprintf("d%d.example", i)].busy; n != 27 {
+			t.Errorf("domain %d has %d of 108", i, n)
+		}
+	}
+	for i := range 25 {
+		q.finished(fmt.Sprintf("other%d.example", i))
+	}
+	wants("when one of each other ends", q.take(25), 0, 25)
 }
 
 func TestQueueDrop(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -127,13 +128,18 @@ func Domain(raw string) string {
 	if err != nil {
 		return raw
 	}
-	host := u.Hostname()
-	if _, err := netip.ParseAddr(host); err == nil {
-		return host
+	return DomainOf(u.Host)
+}
+
+// DomainOf is Domain for a host as Host gives it.
+func DomainOf(host string) string {
+	name := (&url.URL{Host: host}).Hostname()
+	if _, err := netip.ParseAddr(name); err == nil {
+		return name
 	}
-	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	domain, err := publicsuffix.EffectiveTLDPlusOne(name)
 	if err != nil {
-		return host
+		return name
 	}
 	return domain
 }

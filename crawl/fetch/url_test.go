@@ -128,7 +128,7 @@ func TestHostAndDomain(t *testing.T) {
 		{"https://例え.jp/", "xn--r8jz45g.jp", "xn--r8jz45g.jp"},
 		{"nonsense", "nonsense", "nonsense"},
 	} {
-		if host, domain := Host(tt.raw), Domain(tt.raw); host != tt.host || domain != tt.domain {
+		if host, domain := Host(tt.raw), Domain(tt.raw); host != tt.host || domain != tt.domain || DomainOf(host) != domain {
 			t.Errorf("%s: host %q, domain %q; want %q, %q", tt.raw, host, domain, tt.host, tt.domain)
 		}
 	}
