@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -391,6 +392,35 @@ func TestDeadFeedsAloneAreCountedAndStopped(t *testing.T) {
 	}
 	same(t, "standing", []string{"stopped | 5 | 8"}, w.query("SELECT status, consecutive_failures, count(*) FROM feeds GROUP BY 1, 2"))
 	same(t, "without a reason", nil, w.query("SELECT url FROM feeds WHERE stopped_reason IS NULL"))
+}
+
+// New feeds of a few domains, more than there are workers and all silent, were an outage after all others had been read, for in the second
+// round nobody else was left to answer: each hour ended so, and they were never counted.
+func TestManyNewFeedsThatAreSilentAreNoOutage(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	var silent []string
+	for range 4 {
+		host := b.host()
+		for range 8 {
+			silent = append(silent, b.crowdAt(host, 2)...)
+			host = b.beside(host)
+		}
+	}
+	for _, u := range silent {
+		b.holdUp(b.pages[strings.TrimPrefix(u, "http://")], make(chan struct{}))
+	}
+	urls := slices.Clone(silent)
+	for range 10 {
+		urls = append(urls, b.crowd(1)...)
+	}
+	w := newWorld(t, nil, "CRAWL_WORKERS=8", "CRAWL_PER_HOST=1", "CRAWL_TIMEOUT=1s")
+	w.follows(urls...)
+	b.quietly(w, runAt(0), "run")
+	same(t, "requests", urls, b.asked())
+	same(t, "standing", []string{"timeout | 1 | 64", "NULL | 0 | 10"},
+		w.query("SELECT last_error_kind, consecutive_failures, count(*) FROM feeds GROUP BY 1, 2"))
+	w.sound()
 }
 
 // If others answered this hour's run, however it ended, a host that is silent for the half-check is silent by itself.

@@ -19,6 +19,7 @@ const localPatience = time.Second
 
 // portalDomains is how many domains must have answered with a web page, in a row and for outagePatience, to end a run, or at its end to
 // outweigh a feed that was read before: a handful may be one person's. Where nothing but pages came, the limit is enough at the end.
+// So many domains of feeds that never worked must be silent once anybody has answered.
 const portalDomains = 50
 
 // verdict is what the outage rule makes of one fetch.
@@ -42,6 +43,7 @@ type row struct {
 	lastAnswer time.Time
 	held       []*finished
 	domains    map[string]bool
+	fresh      map[string]bool // domains of feeds that never worked, after the first answer
 	weak       map[string]bool // domains of weak failures before the first answer
 	since      time.Time       // start of the first one held
 	local      bool            // one of them is certainly ours
@@ -50,17 +52,20 @@ type row struct {
 func (r *row) add(f *finished) {
 	e := &f.event
 	if r.domains == nil {
-		r.domains, r.since = map[string]bool{}, e.start
+		r.domains, r.fresh, r.since = map[string]bool{}, map[string]bool{}, e.start
 	}
 	if e.start.Before(r.since) {
 		r.since = e.start
 	}
-	if e.weak {
+	switch {
+	case e.weak:
 		if r.weak == nil {
 			r.weak = map[string]bool{}
 		}
 		r.weak[e.domain] = true
-	} else {
+	case r.answered && !e.worked && !e.local:
+		r.fresh[e.domain] = true
+	default:
 		r.domains[e.domain] = true
 	}
 	r.local = r.local || e.local
@@ -83,7 +88,7 @@ func (r *row) long(limit int, now time.Time) bool {
 	if r.local {
 		patience = localPatience
 	}
-	return len(r.domains) > limit && now.Sub(r.since) >= patience
+	return (len(r.domains) > limit || len(r.fresh) > max(limit, portalDomains)) && now.Sub(r.since) >= patience
 }
 
 // end ends the row, because of an answer to a GET that began at the given time, or, if that is zero, because the run has ended. What was
@@ -98,7 +103,7 @@ func (r *row) end(answered time.Time) []freed {
 		}
 		free = append(free, freed{f, v})
 	}
-	r.held, r.domains, r.weak, r.local = nil, nil, nil, false
+	r.held, r.domains, r.fresh, r.weak, r.local = nil, nil, nil, nil, false
 	return free
 }
 
@@ -107,7 +112,8 @@ func (r *row) end(answered time.Time) []freed {
 //
 // A surprise is a silent failure of a healthy feed while no answer of its class came between its start and its end.
 // Without that clause the time-outs that come last in every run would look like an outage. More than limit surprises
-// in a row, on different domains, are an outage. Healthy feeds that turn into "not a feed" (a hotel's portal answers everything with its
+// in a row, on different domains, are an outage. Anybody can make new feeds that are silent: once another has answered it takes
+// many more domains of feeds that never worked. Healthy feeds that turn into "not a feed" (a hotel's portal answers everything with its
 // own page) are held while the others are asked: one that is read well clears it, and each counts. They are an outage if in a whole
 // run none was read, and they are on more than limit domains, or if they are on so many that nobody else can be behind it. And if in a whole run nothing
 // answered, then also refusals and names that do not exist are no news about feeds that worked: a resolver or a firewall of

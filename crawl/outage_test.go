@@ -42,6 +42,15 @@ func pages(n int, from, to float64) []event {
 	return all
 }
 
+// newAndSilent are feeds that never worked, of n domains, silent to a time-out after an answer to another.
+func newAndSilent(n int) []event {
+	all := []event{answerAt("x", 1)}
+	for i := range n {
+		all = append(all, changed(silent(fmt.Sprintf("new%d", i), 2, 2+late), func(e *event) { e.worked = false }))
+	}
+	return all
+}
+
 func TestOutageRule(t *testing.T) {
 	dead := func(e *event) { e.healthy = false }
 	local := func(e *event) { e.local = true }
@@ -101,6 +110,10 @@ func TestOutageRule(t *testing.T) {
 		{"dead feeds are no surprise", []event{changed(silent("a", 0, 1), dead), changed(silent("b", 0, 1), dead), changed(silent("c", 0, 1), dead), changed(silent("d", 0, 1), dead), changed(silent("e", 0, 1), dead)}, false, 5},
 		{"time-outs that come last, while others answered", []event{answerAt("x", 5), silent("a", 0, 60), silent("b", 1, 61), silent("c", 2, 62), silent("d", 3, 63), silent("e", 4, 64)}, false, 6},
 		{"no answer at all, four domains, a new list", []event{changed(silent("a", 0, 1), never), changed(silent("b", 0, 1), never), changed(silent("c", 0, 1), never), changed(silent("d", 0, 1), never)}, true, 0},
+		{"new feeds of fifty domains are silent, others answered before", newAndSilent(50), false, 51},
+		{"new feeds of more domains are silent, others answered before", newAndSilent(51), true, 1},
+		{"new feeds and then old ones are silent, others answered before", append(newAndSilent(8),
+			silent("a", 2, late+2), silent("b", 2, late+2), silent("c", 2, late+2), silent("d", 2, late+2)), true, 1},
 		{"no answer at all, two domains", []event{silent("a", 0, 1), silent("b", 0, 1)}, false, 2},
 		{"no route, however short the list", []event{changed(silent("a", 0, 1), local)}, true, 0},
 		{"no resolver for a feed that worked, others answer", []event{answerAt("x", 1), changed(silent("a", 0, 2), local)}, false, 1},
