@@ -154,17 +154,17 @@ func TestTheDeadlineEndsTheHour(t *testing.T) {
 	}
 	w.storedOnce()
 	eachOnce(t, s.cut(), s.feeds)
-	if e := w.run(halfAt(1), "half-check", "--deadline", "1s").want(3); !oneLine(e.stderr, "6 feeds are left for the next hour") {
+	const left = "the deadline is reached; it leaves 6 feeds"
+	if e := w.run(halfAt(1), "half-check", "--deadline", "1s").want(3); !strings.Contains(e.stderr, left+"\nhint: crawl run fetches at once ") {
 		t.Fatalf("the half-check is said to go on after itself: %s", e)
 	}
 	eachOnce(t, s.cut(), s.feeds[quick:])
 	same(t, "steps", []string{"optimize"}, w.query("SELECT name FROM steps WHERE hour = ?", hourOf(1)))
 	w.converged(halfAt(1).Add(time.Minute))
-	left := "the deadline is reached; 6 feeds are left for the next hour"
-	if e := w.run(halfAt(1).Add(time.Minute), "status", "--check").want(1); !strings.Contains(e.stderr, left+"\nhint: the next hour") {
+	if e := w.run(halfAt(1).Add(time.Minute), "status", "--check").want(1); !strings.Contains(e.stderr, "the half-check left 6 feeds\nhint: crawl run ") {
 		t.Fatalf("a monitor is not told what is left: %s", e)
 	}
-	if e := w.run(halfAt(1).Add(time.Minute), "status").want(0); !strings.Contains(e.stdout, ", not complete: half-check 3 of "+hourOf(1)+": unfinished: "+left+"\n") {
+	if e := w.run(halfAt(1).Add(time.Minute), "status").want(0); !strings.Contains(e.stdout, ", not complete: the half-check left 6 feeds\n") || !strings.Contains(e.stdout, left) {
 		t.Fatalf("status does not say what is left: %s", e)
 	}
 	doors(open)
@@ -182,4 +182,81 @@ func TestTheDeadlineEndsTheHour(t *testing.T) {
 	if !oneLine(late.stderr, "a run fetches what is left when it is due") {
 		t.Fatalf("the half-check is said to go on with feeds that were named: %s", late)
 	}
+}
+
+// What the half-check left is left until each of those feeds was fetched, whatever runs of the hour follow: some feeds' alone, the
+// hour's, which fetches those that were never fetched, and a forced one.
+func TestWhatTheDeadlineLeftIsToldUntilItIsFetched(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.add("News", 3) // which was fetched in the hour before: it is due again, and not new
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	fresh := []*siteFeed{s.add("News", 3), s.add("News", 3), s.add("Art", 3)}
+	w.subscribe(fresh...)
+	gate := make(chan struct{})
+	s.edit(func() {
+		for _, f := range s.feeds {
+			f.gate = gate
+		}
+	})
+	at := halfAt(1)
+	e := w.run(at, "half-check", "--deadline", "1s").want(3)
+	if !strings.HasPrefix(e.stderr, "crawl: unfinished: the deadline is reached; it leaves 4 feeds\nhint: crawl run fetches at once ") {
+		t.Fatalf("the half-check does not say what it leaves: %s", e)
+	}
+	close(gate)
+	check := func(left string) {
+		t.Helper()
+		at = at.Add(time.Minute)
+		if left == "" {
+			w.silent(at, "status", "--check")
+			return
+		}
+		if e := w.run(at, "status", "--check").want(1); !strings.Contains(e.stderr, "is not complete: the half-check left "+left+"\nhint: crawl run ") {
+			t.Fatalf("%s that are left are not told: %s", left, e)
+		}
+		if e := w.run(at, "status").want(0); !strings.Contains(e.stdout, ", not complete: the half-check left "+left+"\n") {
+			t.Fatalf("%s that are left are not shown: %s", left, e)
+		}
+	}
+	check("4 feeds")
+	s.cut()
+	for _, step := range []struct {
+		args  []string
+		asked []*siteFeed
+		left  string
+	}{
+		{[]string{"--feed", fresh[0].url}, fresh[:1], "3 feeds"},
+		{[]string{"--feed", fresh[0].url}, fresh[:1], "3 feeds"},
+		{[]string{"--category", "Art"}, fresh[2:], "2 feeds"},
+		{nil, fresh[1:2], "1 feed"},
+		{nil, nil, "1 feed"},
+		{[]string{"--force"}, s.feeds, ""},
+	} {
+		w.silent(at, append([]string{"run"}, step.args...)...)
+		eachOnce(t, s.cut(), step.asked)
+		check(step.left)
+	}
+}
+
+// What was left is told as well after a half-check that died once it had ended the hour: the next one finds nothing but the steps to do.
+func TestWhatADeadHalfCheckLeftIsTold(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	f := s.add("News", 3)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	gate := make(chan struct{})
+	s.edit(func() { f.gate = gate })
+	w.with("CRAWL_TEST_KILL=step-before-optimize").run(halfAt(1), "half-check", "--deadline", "1s").wantKilled()
+	close(gate)
+	w.silent(halfAt(1).Add(time.Minute), "half-check")
+	if e := w.run(halfAt(1).Add(2*time.Minute), "status", "--check").want(1); !strings.Contains(e.stderr, ": the half-check left 1 feed\nhint: crawl run ") {
+		t.Errorf("%s", e)
+	}
+	w.silent(runAt(2), "run")
+	w.silent(runAt(2).Add(time.Minute), "status", "--check")
 }

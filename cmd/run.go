@@ -116,10 +116,11 @@ func (a *app) verdict(s crawl.Summary, failIfRunning bool) error {
 		a.sayUnlessLogged(text)
 	case crawl.Unfinished:
 		text := "unfinished: " + cmp.Or(s.Reason, "the deadline was reached")
+		hint := s.Hint
 		if s.Resumable {
-			return &hintedError{&outcomeError{s.Outcome, text}, "crawl half-check goes on at once, for those who cannot wait for cron"}
+			hint = "crawl half-check goes on at once, for those who cannot wait for cron"
 		}
-		return &outcomeError{s.Outcome, text}
+		return &hintedError{&outcomeError{s.Outcome, text}, hint}
 	case crawl.Outage:
 		text := "outage: " + cmp.Or(s.Reason, "our own network looked down")
 		return &hintedError{&outcomeError{s.Outcome, text}, cmp.Or(s.Hint, "see whether this machine has a route and a resolver")}

@@ -51,6 +51,7 @@ type status struct {
 	flag     *state.Flag
 	damaged  bool // the flag is
 	kill     *state.Kill
+	left     int          // feeds that the half-check left
 	last     *statusRun   // that of the flag, else the last of this hour; nil: none
 	hook     bool         // one is set
 	troubled []store.Feed // stopped and failing ones
@@ -144,15 +145,15 @@ func (a *app) status(ctx context.Context, d *state.Dir, db *store.Store) (s stat
 		return s, err
 	}
 	s.Running, s.Flag, s.Kill = shownHolderOf(s.holder), shownFlagOf(s.flag), shownKillOf(s.kill)
-	settled, complete, err := crawl.HourDone(ctx, cfg, d, db)
+	h, err := crawl.HourDone(ctx, cfg, d, db)
 	if err != nil {
 		return s, err
 	}
 	if s.last, err = s.lastRun(ctx, db, hour); err != nil {
 		return s, err
 	}
-	s.Complete = complete && !s.closedEarly()
-	return s, s.ask(ctx, db, settled)
+	s.left, s.Complete = h.Left, h.Complete
+	return s, s.ask(ctx, db, h.Settled)
 }
 
 // ask collects what the database knows.

@@ -43,8 +43,8 @@ func (s status) judge(a *app) error {
 	}
 	hint := "crawl status shows more; crawl half-check finishes what is left, crawl run ends a kill"
 	switch {
-	case s.closedEarly():
-		hint = "the next hour asks first what is left; a longer --deadline or more --workers may leave less"
+	case s.left > 0 && s.flag == nil && s.holder == nil:
+		hint = crawl.LeftHint
 	case s.hookOwed():
 		hint = "crawl half-check repeats the hook where --hook, CRAWL_HOOK or the settings file names it"
 	}
@@ -56,6 +56,10 @@ func (s status) unfinished() (why []string) {
 	if s.holder != nil {
 		return nil
 	}
+	open := s.open()
+	if s.left > 0 {
+		why = append(why, open+"the half-check left "+store.Count(s.left, "feed"))
+	}
 	for _, step := range s.Steps {
 		if step.Hour == s.Hour {
 			why = append(why, fmt.Sprintf("%s of %s: %s", step.Name, step.Hour, step.Error))
@@ -64,7 +68,6 @@ func (s status) unfinished() (why []string) {
 	if s.hookOwed() {
 		why = append(why, "no hook is set here, and without one the half-check does not repeat it")
 	}
-	open := s.open()
 	switch {
 	case s.flag != nil && s.last == nil:
 		why = append(why, fmt.Sprintf("%s %d of %s has not finished", s.flag.Kind, s.flag.Run, stamp(s.flag.Hour)))
@@ -85,12 +88,6 @@ func (s status) unfinished() (why []string) {
 
 // open begins what is said of an hour that is not complete.
 func (s status) open() string { return "the hour that began at " + s.Hour + " is not complete: " }
-
-// closedEarly tells whether the half-check's deadline ended the hour with feeds left, which no half-check goes on with.
-func (s status) closedEarly() bool {
-	r := s.last
-	return s.flag == nil && r != nil && r.Kind == "half-check" && r.Outcome != nil && *r.Outcome == crawl.Unfinished && r.Left > 0
-}
 
 // hookOwed tells whether the hook failed in this hour, and none is set that could be called again.
 func (s status) hookOwed() bool {

@@ -41,7 +41,7 @@ func (c *category) resume(dir *state.Dir) error {
 		if err != nil {
 			return err
 		}
-		if c.base == nil || isDeferred(line) {
+		if c.base == nil || isNote(line, store.Deferred) {
 			c.had[line.Feed] = true
 		}
 	}
@@ -119,7 +119,7 @@ func noteLine(cand store.Candidate, outcome string) state.Line {
 	return state.Line{Feed: cand.ID, URL: cand.URL, Data: data}
 }
 
-// isDeferred tells whether a line leaves its feed to the next hour.
-func isDeferred(line state.Line) bool {
-	return line.Token == 0 && bytes.Equal(line.Data, noteLine(store.Candidate{}, store.Deferred).Data)
+// isNote tells whether a line is the note that its feed was left out with this outcome.
+func isNote(line state.Line, outcome string) bool {
+	return line.Token == 0 && bytes.Equal(line.Data, noteLine(store.Candidate{}, outcome).Data)
 }

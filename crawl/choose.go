@@ -55,25 +55,25 @@ func (s *session) extend(ctx context.Context, cat *category, done state.Info) (b
 	}
 	cat.base = &done
 	var err error
-	if cat.had, err = s.deferredIn(done); err != nil {
+	if cat.had, err = s.notedIn(done, store.Deferred); err != nil {
 		return false, err
 	}
 	due, err := s.store.Candidates(ctx, cat.ID, s.due(cat))
 	return slices.ContainsFunc(due, func(c store.Candidate) bool { return !cat.had[c.ID] }), err
 }
 
-// deferredIn lists the feeds that a snapshot leaves to the next hour.
-func (s *session) deferredIn(info state.Info) (map[int64]bool, error) {
-	deferred := map[int64]bool{}
+// notedIn lists the feeds that a snapshot notes as left out with an outcome.
+func (s *session) notedIn(info state.Info, outcome string) (map[int64]bool, error) {
+	noted := map[int64]bool{}
 	for line, err := range s.dir.Read(info) {
 		if err != nil {
 			return nil, err
 		}
-		if isDeferred(line) {
-			deferred[line.Feed] = true
+		if isNote(line, outcome) {
+			noted[line.Feed] = true
 		}
 	}
-	return deferred, nil
+	return noted, nil
 }
 
 // takeUp goes on with the part of this hour, unless it is older than the forced start: then all of it is to be asked again.

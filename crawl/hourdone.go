@@ -3,55 +3,67 @@ package crawl
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"crawl/state"
 	"crawl/store"
 )
 
-// HourDone is what monitors ask: which categories are settled for this hour (by a snapshot that is in the database), and whether
-// the hour is complete: all of them with active feeds are, no run of it is unfinished, and no step of it has failed. Feeds that came after
-// the last run count as little in a category of their own as in one that is settled. It changes nothing.
-func HourDone(ctx context.Context, cfg Config, dir *state.Dir, db *store.Store) (settled map[int64]bool, complete bool, err error) {
+// HourState is what monitors ask of an hour.
+type HourState struct {
+	Settled map[int64]bool // categories, by a snapshot of the hour that is in the database
+	Left    int            // active feeds that the half-check left when it ended the hour, and that nobody has fetched since
+	// Complete: all categories with active feeds are settled and nothing is left, no run of the hour is unfinished, and no step of it has
+	// failed.
+	Complete bool
+}
+
+// HourDone gives the state of this hour. Feeds that came after the last run count as little in a category of their own as in one that is
+// settled. It changes nothing.
+func HourDone(ctx context.Context, cfg Config, dir *state.Dir, db *store.Store) (h HourState, err error) {
 	s := &session{cfg: cfg, hour: cfg.hour(), dir: dir, store: db}
 	flag, err := dir.LookFlag()
 	var damaged *state.DamagedError
 	if err != nil && !errors.As(err, &damaged) {
-		return nil, false, err
+		return h, err
 	}
 	if flag != nil && flag.Hour.Equal(s.hour) {
 		s.forced = flag.Forced
 	}
-	settled, last, err := s.settled(ctx)
+	done, err := s.doneCategories(ctx)
 	if err != nil {
-		return nil, false, err
+		return h, err
+	}
+	var last time.Time
+	if h.Settled, last, err = s.settled(ctx, done); err != nil {
+		return h, err
+	}
+	if h.Left, err = s.left(ctx, done); err != nil {
+		return h, err
 	}
 	cats, err := db.Categories(ctx)
 	if err != nil {
-		return nil, false, err
+		return h, err
 	}
 	failed, err := db.FailedSteps(ctx, dir.ID)
 	if err != nil {
-		return nil, false, err
+		return h, err
 	}
-	complete = flag == nil && damaged == nil
+	h.Complete = flag == nil && damaged == nil && h.Left == 0
 	for _, c := range cats {
 		late := !last.IsZero() && c.DueAtOnce == c.Active && c.Since.After(last)
-		complete = complete && (c.Active == 0 || settled[c.ID] || late)
+		h.Complete = h.Complete && (c.Active == 0 || h.Settled[c.ID] || late)
 	}
 	for _, st := range failed {
-		complete = complete && !st.Hour.Equal(s.hour)
+		h.Complete = h.Complete && !st.Hour.Equal(s.hour)
 	}
-	return settled, complete, nil
+	return h, nil
 }
 
-// settled are the categories whose snapshot of this hour is complete and merged. last is when the last run that wrote one began; zero if
-// none did.
-func (s *session) settled(ctx context.Context) (settled map[int64]bool, last time.Time, err error) {
-	done, err := s.doneCategories(ctx)
-	if err != nil {
-		return nil, last, err
-	}
+// settled are those of the done categories whose snapshot is merged. last is when the last run that wrote one began; zero if none did.
+func (s *session) settled(ctx context.Context, done map[int64]state.Info) (settled map[int64]bool, last time.Time, err error) {
 	merged, err := s.store.MergedSnapshots(ctx, s.dir.ID)
 	if err != nil {
 		return nil, last, err
@@ -64,4 +76,33 @@ func (s *session) settled(ctx context.Context) (settled map[int64]bool, last tim
 		}
 	}
 	return settled, last, nil
+}
+
+// left counts the active feeds that a half-check noted as left when it ended the hour, and that have no outcome of this hour yet. The runs
+// tell whether a half-check may have done so; of which feeds stands in the snapshots, whatever was fetched since. Without such a half-check
+// what is noted there is what this machine itself could not fetch, as a run has told.
+func (s *session) left(ctx context.Context, done map[int64]state.Info) (n int, err error) {
+	runs, err := s.store.RunsOf(ctx, s.dir.ID, s.hour)
+	if err != nil {
+		return 0, err
+	}
+	mayHave := func(r store.Run) bool { return r.Kind == kindHalfCheck && r.Outcome != Done } // it may have died thereafter
+	if !slices.ContainsFunc(runs, mayHave) {
+		return 0, nil
+	}
+	ids := []int64{}
+	for _, info := range done {
+		noted, err := s.notedIn(info, store.Left)
+		if err != nil {
+			return 0, err
+		}
+		ids = slices.AppendSeq(ids, maps.Keys(noted))
+	}
+	feeds, err := s.store.Feeds(ctx, store.Filter{IDs: ids})
+	for _, f := range feeds {
+		if f.Status == "active" && !f.FetchedHour.Equal(s.hour) {
+			n++
+		}
+	}
+	return n, err
 }

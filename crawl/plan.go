@@ -121,7 +121,7 @@ func (s *session) deferredOf(feeds []store.Feed, done map[int64]state.Info) (map
 		}
 		if read[f.CategoryID] == nil {
 			var err error
-			if read[f.CategoryID], err = s.deferredIn(info); err != nil {
+			if read[f.CategoryID], err = s.notedIn(info, store.Deferred); err != nil {
 				return nil, err
 			}
 		}

@@ -173,13 +173,17 @@ func (s *session) close(ctx context.Context, err error) error {
 	return nil
 }
 
+// LeftHint is what can be done about feeds that the half-check left.
+const LeftHint = "crawl run fetches at once those of them that are new, and with --force all feeds; the next hour fetches them anyway; " +
+	"a longer --deadline or more --workers may leave less"
+
 // judgeEnd tells the outcomes from the errors, and puts the outcome and its reason into the summary.
 func (s *session) judgeEnd(err error) (rest error) {
 	sum := &s.sum
 	sum.Outcome, sum.Reason, sum.Hint, sum.Resumable = Unfinished, "", "", false
 	switch {
 	case err == nil && s.closedEarly:
-		sum.Reason = fmt.Sprintf("the deadline is reached; %d feeds are left for the next hour", sum.Feeds.Left)
+		sum.Reason, sum.Hint = "the deadline is reached; it leaves "+store.Count(sum.Feeds.Left, "feed"), LeftHint
 	case err == nil:
 		sum.Outcome = Done
 	case errors.Is(err, errOutage):
