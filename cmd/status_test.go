@@ -1,6 +1,9 @@
 package cmd
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -124,33 +127,78 @@ func toDo(names ...string) (categories []statusCategory) {
 	return categories
 }
 
-// Feeds that come after the hour's work are the half-check's business, whether their category is new or not; those that were there before
-// it are the hour's.
+// What comes or comes to life once the hour's run has begun is the half-check's business, whether its category is new or not; what was there
+// before is the hour's.
 func TestFeedsThatComeLateLeaveTheHourComplete(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
-	site.add("News", 3)
+	for _, name := range []string{"News", "News", "News", "Quiet"} {
+		site.add(name, 3)
+	}
 	w := newWorld(t, site)
 	w.subscribe()
+	news, moved, quiet := site.feeds[0], site.feeds[1], site.feeds[3]
 	early, late := site.add("Early", 3), site.add("Late", 3)
 	w.run(runAt(0).Add(-time.Hour), "add", "--no-fetch", "--category", "Early", early.url).want(0)
+	w.run(runAt(0).Add(-time.Hour), "stop", quiet.url).want(0)
+	at := runAt(0)
 	check := func(code int, when string) {
 		t.Helper()
-		if e := w.run(runAt(0).Add(20*time.Minute), "status", "--check"); e.code != code {
+		if e := w.run(at, "status", "--check"); e.code != code {
 			t.Errorf("%s: %s", when, e)
 		}
 	}
+	do := func(code int, args ...string) {
+		t.Helper()
+		at = at.Add(time.Minute)
+		w.run(at, args...).want(0)
+		check(code, "after crawl "+strings.Join(args, " "))
+	}
 	check(1, "before the run")
-	w.silent(runAt(0), "run", "--category", "News")
-	check(1, "after the run of one category")
-	w.silent(runAt(0).Add(time.Minute), "run")
+	do(1, "run", "--category", "News")
+	do(1, "set", news.url, "--category", "Moved before the run")
+	do(1, "run", "--feed", early.url)
+
+	gate := make(chan struct{})
+	site.edit(func() { news.gate = gate })
+	site.cut()
+	at = at.Add(time.Minute)
+	run := w.start(at, "run")
+	site.await(t, "the run's request", arrived(1))
+	do(0, "set", news.url, "--category", "Moved while it is asked")
+	close(gate)
+	run.wait().want(0)
 	check(0, "after the run")
-	w.run(runAt(0).Add(10*time.Minute), "add", "--no-fetch", "--category", "News", site.add("News", 3).url).want(0)
-	check(0, "with a new feed in a category that is done")
-	w.run(runAt(0).Add(10*time.Minute), "import", site.opml(late)).want(0)
-	check(0, "with a new feed in a new category")
+
+	do(0, "set", moved.url, "--category", "Moved")
+	do(0, "resume", quiet.url)
+	do(0, "import", site.opml(late))
+	do(0, "add", "--no-fetch", "--category", "News", site.add("News", 3).url)
+	do(0, "add", "--category", "Fetched at once", site.add("Fetched", 3).url)
+	do(0, "run", "--feed", moved.url)
+	w.with("CRAWL_TEST_KILL=snapshot-after-rename").run(at, "run", "--category", "Late").wantKilled()
+	check(1, "with a snapshot that is not merged")
 	w.silent(halfAt(0), "half-check")
 	if n := w.number("SELECT count(*) FROM feeds WHERE fetched_hour IS NULL"); n != 0 {
 		t.Errorf("the half-check left %d of the late feeds", n)
+	}
+
+	at = runAt(1)
+	w.silent(at, "run", "--category", "News")
+	do(1, "set", news.url, "--category", "Moved again")
+	w.silent(at, "run")
+	check(0, "after the next run")
+	w.forget("Moved again")
+	check(1, "without the snapshot of a category")
+	w.silent(halfAt(1), "half-check")
+	check(0, "after the next half-check")
+}
+
+// forget removes the snapshot of a category.
+func (w *world) forget(category string) {
+	w.t.Helper()
+	id := w.number("SELECT id FROM categories WHERE name = ?", category)
+	if err := os.Remove(filepath.Join(w.dir, "snapshots", fmt.Sprintf("%d.jsonl", id))); err != nil {
+		w.t.Fatal(err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"crawl/state"
 	"crawl/store"
@@ -20,8 +19,8 @@ type HourState struct {
 	Complete bool
 }
 
-// HourDone gives the state of this hour. Feeds that came after the last run count as little in a category of their own as in one that is
-// settled. It changes nothing.
+// HourDone gives the state of this hour. What came, or came to life, once the hour's run had begun counts as little in a category of its own as
+// in one that is settled: it is the half-check's. It changes nothing.
 func HourDone(ctx context.Context, cfg Config, dir *state.Dir, db *store.Store) (h HourState, err error) {
 	s := &session{cfg: cfg, hour: cfg.hour(), dir: dir, store: db}
 	flag, err := dir.LookFlag()
@@ -36,8 +35,12 @@ func HourDone(ctx context.Context, cfg Config, dir *state.Dir, db *store.Store) 
 	if err != nil {
 		return h, err
 	}
-	var last time.Time
-	if h.Settled, last, err = s.settled(ctx, done); err != nil {
+	merged, err := db.MergedSnapshots(ctx, dir.ID)
+	if err != nil {
+		return h, err
+	}
+	whole, err := s.wholeDone(ctx)
+	if err != nil {
 		return h, err
 	}
 	if h.Left, err = s.left(ctx, done); err != nil {
@@ -51,9 +54,12 @@ func HourDone(ctx context.Context, cfg Config, dir *state.Dir, db *store.Store) 
 	if err != nil {
 		return h, err
 	}
+	h.Settled = map[int64]bool{}
 	h.Complete = flag == nil && damaged == nil && h.Left == 0
 	for _, c := range cats {
-		late := !last.IsZero() && c.DueAtOnce == c.Active && c.Since.After(last)
+		info, isDone := done[c.ID]
+		h.Settled[c.ID] = isDone && merged[c.ID].ID == info.Closing.ID
+		late := whole && !isDone && !merged[c.ID].Hour.Equal(s.hour) // a run settles what it finds: this was not there
 		h.Complete = h.Complete && (c.Active == 0 || h.Settled[c.ID] || late)
 	}
 	for _, st := range failed {
@@ -62,20 +68,18 @@ func HourDone(ctx context.Context, cfg Config, dir *state.Dir, db *store.Store) 
 	return h, nil
 }
 
-// settled are those of the done categories whose snapshot is merged. last is when the last run that wrote one began; zero if none did.
-func (s *session) settled(ctx context.Context, done map[int64]state.Info) (settled map[int64]bool, last time.Time, err error) {
-	merged, err := s.store.MergedSnapshots(ctx, s.dir.ID)
-	if err != nil {
-		return nil, last, err
-	}
-	settled = map[int64]bool{}
-	for id, info := range done {
-		settled[id] = merged[id].ID == info.Closing.ID
-		if settled[id] && info.Started.After(last) {
-			last = info.Started
+// wholeDone tells whether a run of the whole hour has come to its end, and not one of some categories or feeds alone, from which the rows of
+// runs do not tell it: the steps that are due once an hour of whole runs are done.
+func (s *session) wholeDone(ctx context.Context) (bool, error) {
+	for _, st := range s.afterMerge() {
+		if st.due != nil {
+			continue
+		}
+		if done, err := s.store.StepDone(ctx, s.dir.ID, s.hour, st.name); err != nil || !done {
+			return false, err
 		}
 	}
-	return settled, last, nil
+	return true, nil
 }
 
 // left counts the active feeds that a half-check noted as left when it ended the hour, and that have no outcome of this hour yet. The runs

@@ -24,8 +24,6 @@ type Category struct {
 	Oldest time.Time
 	// DueAtOnce counts active feeds whose next_fetch_at is NULL.
 	DueAtOnce int
-	// Since is when the first of its active feeds was added; zero if there is none.
-	Since time.Time
 }
 
 // Categories lists all categories by name.
@@ -52,8 +50,7 @@ func (t *tx) categories() (categories []Category, err error) {
 		       count(*) FILTER (WHERE f.status = 'active' AND f.last_attempt_at IS NULL),
 		       min(f.last_attempt_at) FILTER (WHERE f.status = 'active'),
 		       count(*) FILTER (WHERE f.status = 'active' AND f.next_fetch_at IS NULL),
-		       count(*) FILTER (WHERE f.status = 'active' AND f.consecutive_failures = 0 AND f.retry_after_until IS NOT NULL),
-		       min(f.added_at) FILTER (WHERE f.status = 'active')
+		       count(*) FILTER (WHERE f.status = 'active' AND f.consecutive_failures = 0 AND f.retry_after_until IS NOT NULL)
 		FROM categories c
 		LEFT JOIN feeds f ON f.category_id = c.id
 		GROUP BY c.id
@@ -69,7 +66,6 @@ func (t *tx) categories() (categories []Category, err error) {
 				Failing:   int(r.int(6)),
 				DueAtOnce: int(r.int(9)),
 				Throttled: int(r.int(10)),
-				Since:     r.time(11),
 			}
 			if r.int(7) == 0 {
 				c.Oldest = r.time(8)
