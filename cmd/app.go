@@ -109,15 +109,6 @@ func (a *app) openOrCreate(ctx context.Context, use func(d *state.Dir, s *store.
 // client checks URLs as the fetches of a run will.
 func (a *app) client() (*fetch.Client, error) { return fetch.New(a.crawlConfig().Fetch) }
 
-// startMinute is that which the directory keeps, else the setting's.
-func (a *app) startMinute(d *state.Dir) (int, error) {
-	minute, err := d.StartMinute()
-	if minute < 0 {
-		minute = a.run.StartMinute
-	}
-	return minute, err
-}
-
 // say prints a line on standard output if that is a terminal or -v was given: what a command did, for those who watch.
 func (a *app) say(format string, args ...any) {
 	if (a.terminal || a.verbose) && !a.json && !a.quiet {

@@ -2,11 +2,15 @@ package cmd
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"crawl/state"
 )
 
 // keptMinute is the start minute in memory.json.
@@ -73,4 +77,75 @@ func TestTheKeptStartMinuteIsInForce(t *testing.T) {
 		t.Errorf("another start minute is taken though work is unfinished: %s", e)
 	}
 	w.run(at(151), "half-check").want(0)
+}
+
+// All commands that ask for the hour have the same one, wherever the start minute is said: a setting beats what the directory keeps.
+func TestAllCommandsHaveOneStartMinute(t *testing.T) {
+	t.Parallel()
+	at := func(minutes int) time.Time { return runAt(0).Add(time.Duration(minutes-30) * time.Minute) } // after 10:00
+	for _, test := range []struct {
+		source, env, file string
+		minute            int
+	}{
+		{source: "data directory", minute: 5},
+		{source: "variable", env: "CRAWL_START_MINUTE=20", minute: 20},
+		{source: "file", file: "start-minute = 20\n", minute: 20},
+	} {
+		t.Run(test.source, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.add("News", 3)
+			w := newWorld(t, s)
+			w.subscribe()
+			w.silent(at(5), "run", "--start-minute", "5")
+			if err := os.WriteFile(filepath.Join(w.dir, "crawl.toml"), []byte(test.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			asked := w
+			if test.env != "" {
+				asked = w.with(test.env)
+			}
+			hour := at(test.minute).Truncate(time.Minute).UTC().Format(time.RFC3339)
+			check, plan := 0, "its category is done this hour"
+			if test.minute != 5 {
+				check, plan = 1, "not due before"
+			}
+			for _, command := range []struct {
+				args string
+				code int
+				says string
+			}{
+				{"config", 0, fmt.Sprintf(`(?m)^start-minute +%d `, test.minute)},
+				{"crontab", 0, fmt.Sprintf(`(?m)^%d \* \* \* \* .* run`, test.minute)},
+				{"status", 0, "^hour +" + hour},
+				{"status --json", 0, `"hour": "` + hour},
+				{"status --check", check, ""},
+				{"run --dry-run", 0, plan},
+				{"half-check --json", 0, `"hour": "` + hour},
+				{"add " + s.add("Art", 3).url, 0, ""},
+				{"kill", 0, ""},
+				{"run --json", 0, `"hour": "` + hour},
+			} {
+				e := asked.run(at(25), strings.Fields(command.args)...)
+				if e.code != command.code || !regexp.MustCompile(command.says).MatchString(e.stdout) {
+					t.Errorf("want code %d and %q of %s", command.code, command.says, e)
+				}
+				if command.args == "kill" {
+					if flag, err := os.ReadFile(filepath.Join(w.dir, "kill")); err != nil || !strings.Contains(string(flag), hour) {
+						t.Errorf("the kill flag is not of the hour %s: %s %v", hour, flag, err)
+					}
+				}
+				w.keepMinute(5)
+			}
+			same(t, "hours of feeds", []string{at(5).Truncate(time.Minute).UTC().Format(time.RFC3339), hour}, w.query("SELECT fetched_hour FROM feeds"))
+		})
+	}
+}
+
+// keepMinute has the directory keep a start minute, as a run with it would.
+func (w *world) keepMinute(minute int) {
+	w.t.Helper()
+	if err := (&state.Dir{Path: w.dir}).KeepStartMinute(minute); err != nil {
+		w.t.Fatal(err)
+	}
 }
