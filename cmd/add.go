@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"crawl/crawl"
+	"crawl/store"
 )
 
 func newAdd(p program) *cobra.Command {
@@ -121,7 +122,7 @@ func (a *app) tellAdded(one adding, err error) error {
 		return errSaid
 	case len(one.Candidates) > 0:
 		a.complain(&usageError{
-			fmt.Errorf("add %s: it names %s", one.name, count(len(one.Candidates), "feed")),
+			fmt.Errorf("add %s: it names %s", one.name, store.Count(len(one.Candidates), "feed")),
 			"choose one of these, and add that",
 		})
 		if a.json {
@@ -149,9 +150,9 @@ func (a *app) tellAdded(one adding, err error) error {
 	case one.Already:
 		return a.tell("already there: %s in %s", text, one.Category)
 	case one.Found != "":
-		return a.tell("added: %s in %s, %s", text, one.Category, count(one.Items, "item"))
+		return a.tell("added: %s in %s, %s", text, one.Category, store.Count(one.Items, "item"))
 	}
-	a.say("added: %s in %s, %s", text, one.Category, count(one.Items, "item"))
+	a.say("added: %s in %s, %s", text, one.Category, store.Count(one.Items, "item"))
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"crawl/crawl"
+	"crawl/store"
 )
 
 func newDemo(p program) *cobra.Command {
@@ -103,7 +104,7 @@ func (d *demo) runAndKill(ctx context.Context) error {
 	close(d.site.gate)
 	n, err := d.items()
 	requests, _ := d.site.count()
-	d.tellf("  It had asked %s. In the database already: %s.", count(requests, "server"), count(n, "item"))
+	d.tellf("  It had asked %s. In the database already: %s.", store.Count(requests, "server"), store.Count(n, "item"))
 	return err
 }
 
@@ -114,7 +115,7 @@ func (d *demo) halfCheck(ctx context.Context) error {
 	}
 	n, err := d.items()
 	requests, _ := d.site.count()
-	d.tellf("  It asked only %s: those that the killed run had not stored. Now there are %s.", count(requests, "server"), count(n, "item"))
+	d.tellf("  It asked only %s: those that the killed run had not stored. Now there are %s.", store.Count(requests, "server"), store.Count(n, "item"))
 	return err
 }
 
@@ -124,7 +125,7 @@ func (d *demo) runAgain(ctx context.Context) error {
 		return err
 	}
 	requests, _ := d.site.count()
-	d.tellf("  It made %s.", count(requests, "request"))
+	d.tellf("  It made %s.", store.Count(requests, "request"))
 	return nil
 }
 
@@ -139,7 +140,7 @@ func (d *demo) nextRound(ctx context.Context) error {
 		return err
 	}
 	requests, notModified := d.site.count()
-	d.tellf("  It made %s; %d were answered \"not modified\". What changed, for programs that follow:", count(requests, "request"), notModified)
+	d.tellf("  It made %s; %d were answered \"not modified\". What changed, for programs that follow:", store.Count(requests, "request"), notModified)
 	return d.crawl(ctx, "items", "--after", fmt.Sprint(before))
 }
 

@@ -98,7 +98,7 @@ func runImport(ctx context.Context, a *app, path string, o importOptions) error 
 	case unpruned != nil:
 		err = unpruned
 	case damage != nil:
-		err = &hintedError{damage, "what stands before that was read: " + count(len(outlines), "line")}
+		err = &hintedError{damage, "what stands before that was read: " + store.Count(len(outlines), "line")}
 	case len(refused) > 0:
 		err = errSaid
 	case len(outlines) == 0:
@@ -268,7 +268,7 @@ func (i imported) tell(a *app) error {
 	if a.json {
 		return a.printJSON(i)
 	}
-	text := fmt.Sprintf("%s added, %d already there, %d refused", count(i.Added, "feed"), i.Present, len(i.Refused))
+	text := fmt.Sprintf("%s added, %d already there, %d refused", store.Count(i.Added, "feed"), i.Present, len(i.Refused))
 	if i.Removed > 0 {
 		text += fmt.Sprintf(", %d removed", i.Removed)
 	}

@@ -31,7 +31,8 @@ func (i *imported) prune(ctx context.Context, a *app, s *store.Store, kept map[i
 		before = len(feeds)
 	}
 	if 10*len(doomed) > before && !o.yes {
-		return &hintedError{fmt.Errorf("nothing was removed: %d of %s are not in the file", len(doomed), count(before, "feed")), "--yes removes more than a tenth"}
+		err := fmt.Errorf("nothing was removed: %d of %s are not in the file", len(doomed), store.Count(before, "feed"))
+		return &hintedError{err, "--yes removes more than a tenth"}
 	}
 	if len(doomed) > 0 && !o.dryRun {
 		if err := s.Remove(ctx, doomed, a.now()); err != nil {

@@ -13,8 +13,6 @@ import (
 
 	"github.com/mattn/go-runewidth"
 	"golang.org/x/term"
-
-	"crawl/store"
 )
 
 // isTerminal says whether a stream is a terminal.
@@ -138,6 +136,3 @@ func dash(s string) string {
 	}
 	return s
 }
-
-// count is "1 feed", "2 feeds".
-func count(n int, noun string) string { return store.Count(n, noun) }

@@ -52,12 +52,12 @@ func toRemove(feeds []store.Feed) (what string, each []string) {
 	items := 0
 	for _, f := range feeds {
 		items += f.Items
-		each = append(each, titledName(f)+" with "+count(f.Items, "item"))
+		each = append(each, titledName(f)+" with "+store.Count(f.Items, "item"))
 	}
 	if len(feeds) == 1 {
 		return each[0], nil
 	}
-	return count(len(feeds), "feed") + " with " + count(items, "item"), each
+	return store.Count(len(feeds), "feed") + " with " + store.Count(items, "item"), each
 }
 
 // confirm asks before something that cannot be undone, of which each part has a line before the question. Without a terminal only

@@ -75,7 +75,7 @@ func runResume(ctx context.Context, a *app, refs []string, o resumeOptions) erro
 				n++
 			}
 		}
-		a.say("%s resumed", count(n, "feed"))
+		a.say("%s resumed", store.Count(n, "feed"))
 		return nil
 	})
 }

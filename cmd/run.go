@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"crawl/crawl"
+	"crawl/store"
 )
 
 type runOptions struct {
@@ -139,7 +140,7 @@ func (a *app) sayUnlessLogged(text string) {
 
 func summaryLine(s crawl.Summary) string {
 	f := s.Feeds
-	parts := []string{count(f.Fetched, "feed") + " fetched"}
+	parts := []string{store.Count(f.Fetched, "feed") + " fetched"}
 	for _, part := range []struct {
 		n    int
 		what string
@@ -150,7 +151,7 @@ func summaryLine(s crawl.Summary) string {
 		}
 	}
 	return fmt.Sprintf("%s; %s new, %d updated; %s, %s, %.1f s", strings.Join(parts, ", "),
-		count(s.Items.New, "item"), s.Items.Updated, count(s.Requests, "request"), roughSize(s.Bytes), s.Seconds)
+		store.Count(s.Items.New, "item"), s.Items.Updated, store.Count(s.Requests, "request"), roughSize(s.Bytes), s.Seconds)
 }
 
 // summaryAttributes are the summary line of the log.

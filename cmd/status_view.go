@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawl/state"
+	"crawl/store"
 )
 
 // print shows the status to a person.
@@ -64,7 +65,7 @@ func runningText(h *state.Holder, now time.Time) string {
 		text += ", phase " + h.Phase
 	}
 	if h.Total > 0 {
-		text += fmt.Sprintf(", %d of %s", h.Done, count(h.Total, "feed"))
+		text += fmt.Sprintf(", %d of %s", h.Done, store.Count(h.Total, "feed"))
 	}
 	return text
 }

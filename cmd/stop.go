@@ -45,7 +45,7 @@ func runStop(ctx context.Context, a *app, refs []string, o stopOptions) error {
 			a.log.Info("feed is stopped already and keeps its reason", "feed", f.ID, "reason", f.StoppedReason)
 			a.sayUnlessLogged(feedName(f) + " is stopped already: " + f.StoppedReason)
 		}
-		a.say("%s stopped", count(n, "feed"))
+		a.say("%s stopped", store.Count(n, "feed"))
 		return nil
 	})
 }
