@@ -46,12 +46,10 @@ func OpenStore(ctx context.Context, cfg Config) (*state.Dir, *store.Store, error
 func watchSeq(cfg Config, dir *state.Dir) (o store.Options, err error) {
 	o.Seen, err = dir.HighestSeq()
 	o.Committed = func(seq int64, renewed bool) {
-		keep := dir.RaiseHighestSeq
 		if renewed {
 			cfg.warnRestored(o.Seen)
-			keep = dir.KeepHighestSeq
 		}
-		if err := keep(seq); err != nil {
+		if err := dir.KeepHighestSeq(seq); err != nil {
 			cfg.Log.Warn("the highest seq cannot be kept", slog.Int64("seq", seq), slog.Any("error", err))
 		}
 	}

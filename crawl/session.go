@@ -130,11 +130,6 @@ func (s *session) open(ctx context.Context) error {
 	}
 	if renewed {
 		s.cfg.warnRestored(seen)
-		seq, err := s.store.HighestSeq(ctx)
-		if err != nil {
-			return err
-		}
-		return s.dir.KeepHighestSeq(seq)
 	}
 	return nil
 }
@@ -157,7 +152,7 @@ func (s *session) keepUnkept() error {
 	if s.unkept == 0 {
 		return nil
 	}
-	err := s.dir.RaiseHighestSeq(s.unkept)
+	err := s.dir.KeepHighestSeq(s.unkept)
 	if err == nil {
 		s.unkept = 0
 	}
@@ -176,7 +171,7 @@ func (s *session) keepSeq(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.dir.RaiseHighestSeq(seq)
+	return s.dir.KeepHighestSeq(seq)
 }
 
 // checkStartMinute refuses another start minute while work of the old one is unfinished: its hours are other hours.

@@ -41,17 +41,8 @@ func (d *Dir) HighestSeq() (int64, error) {
 	return m.HighestSeq, err
 }
 
-// KeepHighestSeq stores what HighestSeq returns, also a lower one. Nothing is written if it is the kept one.
+// KeepHighestSeq stores what HighestSeq returns, if it is higher than the kept one.
 func (d *Dir) KeepHighestSeq(seq int64) error {
-	return d.keep(func(m *memory) bool {
-		same := m.HighestSeq == seq
-		m.HighestSeq = seq
-		return same
-	})
-}
-
-// RaiseHighestSeq stores what HighestSeq returns if it is higher than the kept one.
-func (d *Dir) RaiseHighestSeq(seq int64) error {
 	return d.keep(func(m *memory) bool {
 		same := m.HighestSeq >= seq
 		m.HighestSeq = max(m.HighestSeq, seq)
@@ -88,6 +79,8 @@ func (d *Dir) remember() (memory, error) {
 	if m.StartMinute != nil && (*m.StartMinute < 0 || *m.StartMinute > 59) {
 		m.StartMinute = nil
 	}
-	m.HighestSeq = max(m.HighestSeq, 0)
+	if m.HighestSeq < 0 || m.HighestSeq > 1<<53 { // from which no database could go on
+		m.HighestSeq = 0
+	}
 	return m, nil
 }

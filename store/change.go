@@ -5,16 +5,15 @@ import (
 	"fmt"
 )
 
-// ChangeCounts counts changes above seq by kind, and gives the highest seq.
+// ChangeCounts counts changes above seq by kind, and gives the highest seq ever given.
 func (s *Store) ChangeCounts(ctx context.Context, after int64) (counts map[string]int, highest int64, err error) {
 	err = s.view(ctx, func(t *tx) error {
-		counts, highest = map[string]int{}, 0
-		err := t.query("SELECT kind, count(*), max(seq) FROM changes WHERE seq > ? GROUP BY kind", func(r row) error {
+		counts = map[string]int{}
+		err := t.query("SELECT kind, count(*) FROM changes WHERE seq > ? GROUP BY kind", func(r row) error {
 			counts[r.text(0)] = int(r.int(1))
-			highest = max(highest, r.int(2))
 			return nil
 		}, after)
-		if err != nil || highest > 0 {
+		if err != nil {
 			return err
 		}
 		highest, err = t.lastID("changes")

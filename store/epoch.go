@@ -53,9 +53,18 @@ func (s *Store) RenewEpoch(ctx context.Context, seen int64) (renewed bool, err e
 	return renewed, nil
 }
 
+// renewEpoch also lets the numbers of changes go on from seen: none that a reader may know is given again, and who has looked before
+// and compares after it, in a transaction of its own, finds no cause any more.
 func (t *tx) renewEpoch(seen int64) (renewed bool, err error) {
 	highest, err := t.lastID("changes")
 	if err != nil || highest >= seen {
+		return false, err
+	}
+	n, err := t.exec("UPDATE sqlite_sequence SET seq = ? WHERE name = 'changes'", seen)
+	if err == nil && n == 0 { // there never was a change
+		err = t.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', ?)", seen)
+	}
+	if err != nil {
 		return false, err
 	}
 	return true, t.run("UPDATE meta SET epoch = ?", 2+rand.Int64N(1<<52))

@@ -136,10 +136,51 @@ func TestEpoch(t *testing.T) {
 	if e == first || err != nil {
 		t.Errorf("%d %v", e, err)
 	}
-	if renewed, err := old.RenewEpoch(ctx, 2); renewed || err != nil {
+	if renewed, err := old.RenewEpoch(ctx, seen); renewed || err != nil {
 		t.Errorf("%v %v", renewed, err)
 	}
 	want(t, "epoch", dump(t, old, "SELECT count(*) FROM meta"), "1")
+}
+
+// However many have opened a database that was put back before the first of them writes: one new epoch begins, and no number that
+// was seen is given again. Each began one.
+func TestOneEpochBeginsForAllThatWereOpen(t *testing.T) {
+	ctx := context.Background()
+	for name, items := range map[string][]Item{"a backup with changes": {item(1, "one")}, "one from before the first": nil} {
+		s := newStore(t)
+		id := addFeeds(t, s, 1, "c")[0]
+		merge1(t, s, t0, success(claimOne(t, s, t0, id), t0, items...))
+		const seen = 7
+		var renewals int
+		var last int64
+		behind := func(o *Options) {
+			o.Seen = seen
+			o.Committed = func(seq int64, renewed bool) {
+				last = seq
+				if renewed {
+					renewals++
+				}
+			}
+		}
+		open := []*Store{openStore(t, pathOf(t, s), behind), openStore(t, pathOf(t, s), behind), openStore(t, pathOf(t, s), behind)}
+		epochs := map[int64]bool{}
+		for _, o := range open {
+			if err := o.SetRanked(ctx, "c", true); err != nil {
+				t.Fatal(err)
+			}
+			epoch, err := o.Epoch(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			epochs[epoch] = true
+		}
+		if renewals != 1 || len(epochs) != 1 || last != seen {
+			t.Errorf("%s: %d begun, epochs %v, seq %d", name, renewals, epochs, last)
+		}
+		t1 := t0.Add(time.Hour)
+		merge1(t, open[1], t1, success(claimOne(t, open[1], t1, id), t1, item(2, "two")))
+		want(t, name, dump(t, s, "SELECT max(seq) FROM changes"), "8")
+	}
 }
 
 // What README.md tells other programs to do, and what tools do to the database between hours.
