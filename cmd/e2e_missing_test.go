@@ -129,6 +129,29 @@ func TestAStepInWhichTheRunDiedIsRepeated(t *testing.T) {
 	}
 }
 
+// A run whose lock is taken away while its hook works ends the hook and itself: it heard so only when the hook had ended. The half-check
+// repeats it.
+func TestALostLockEndsTheHook(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 3)
+	lost := filepath.Join(t.TempDir(), "lost")
+	w, calls := hooked(t, s, fmt.Sprintf("test -e %[1]s || { touch %[1]s; rm $CRAWL_DIR/lock; sleep 1000; }", lost))
+	e := w.run(runAt(0), "run", "--hook-timeout", "1m").want(1)
+	if !strings.HasPrefix(e.stderr, "crawl: stop, for another process may work beside this one: ") || strings.Count(e.stderr, "\n") != 1 {
+		t.Fatalf("want one line about the lock of %s", e)
+	}
+	w.storedOnce()
+	if steps := w.steps(); len(steps) != 0 {
+		t.Fatalf("steps after the lock was lost: %v", steps)
+	}
+	s.cut()
+	w.silent(halfAt(0), "half-check")
+	if len(calls()) != 2 || len(s.cut()) != 0 {
+		t.Fatalf("the hook was called %d times, not twice", len(calls()))
+	}
+	w.converged(halfAt(0).Add(time.Minute))
+}
+
 // The hook is called when there are changes above those it has handled, also by a forced run or a late import, and then only.
 func TestTheHookFollowsTheChanges(t *testing.T) {
 	t.Parallel()

@@ -59,8 +59,7 @@ func inBackground(work func(still <-chan struct{})) (stop func()) {
 // than a lease has lost its right to the feeds: it ends its run with errLeases instead of renewing.
 func (s *session) heartbeat(still <-chan struct{}, leases *leases, stop context.CancelCauseFunc) {
 	s.eachBeat(still, func() bool {
-		if err := s.noteBeat(); errors.Is(err, state.ErrLockLost) {
-			stop(fmt.Errorf("stop, for another process may work beside this one: %w", err))
+		if !s.noteBeat(stop) {
 			return false
 		}
 		now := s.cfg.Now()
@@ -92,13 +91,17 @@ func (s *session) eachBeat(still <-chan struct{}, f func() bool) {
 	}
 }
 
-// noteBeat writes the progress into the lock file.
-func (s *session) noteBeat() error {
+// noteBeat writes the progress into the lock file. If the lock is lost it ends what is under way, and says no.
+func (s *session) noteBeat(stop context.CancelCauseFunc) (held bool) {
 	err := s.lock.Note(s.holder())
-	if err != nil && !errors.Is(err, state.ErrLockLost) {
+	if errors.Is(err, state.ErrLockLost) {
+		stop(fmt.Errorf("stop, for another process may work beside this one: %w", err))
+		return false
+	}
+	if err != nil {
 		s.cfg.Log.Warn("the lock file cannot be written", slog.Any("error", err))
 	}
-	return err
+	return true
 }
 
 func (s *session) renew(leases *leases, now time.Time) {

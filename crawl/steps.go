@@ -99,27 +99,33 @@ func (s *session) stepFailed(ctx context.Context, st step, cause error) error {
 	})
 }
 
-// keepBeating tells the lock file of progress while a step runs: each has a time limit of its own and needs no other's judgement.
-func (s *session) keepBeating(name string) (stop func()) {
+// keepBeating tells the lock file of progress while a step runs: each has a time limit of its own and needs no other's judgement. A lock
+// that is lost ends the step by cancel.
+func (s *session) keepBeating(name string, cancel context.CancelCauseFunc) (stop func()) {
 	return inBackground(func(still <-chan struct{}) {
 		s.eachBeat(still, func() bool {
 			done, total, _, _ := s.beat.read()
 			s.beat.step(name, done, total, s.cfg.Now())
-			s.noteBeat()
-			return true
+			return s.noteBeat(cancel)
 		})
 	})
 }
 
+// step runs one and records that. If it ends because the lock is lost, that is no failure of its own.
 func (s *session) step(ctx context.Context, st step) error {
 	seq, err := s.store.StepSeq(context.WithoutCancel(ctx), s.dir.ID, st.name)
 	if err != nil {
 		return err
 	}
 	s.cfg.point("step-before-" + st.name)
-	stop := s.keepBeating(st.name)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := s.keepBeating(st.name, cancel)
 	seq, err = st.run(ctx, seq)
 	stop()
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errStepFailed, err)
 	}
