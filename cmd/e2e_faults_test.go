@@ -211,6 +211,103 @@ func TestABackupPutBackIsNoticedAndCaughtUp(t *testing.T) {
 	w.nothingToDo(halfAt(2), "half-check")
 }
 
+// Where a small table of the database is damaged nothing is touched, whatever else is wrong: damage was found after a new epoch had begun,
+// snapshots and flag were set aside, or a run had begun.
+func TestOfADamagedDatabaseNothingIsTouched(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 4)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	old := w.read("crawl.db")
+	s.edit(func() { s.feeds[0].publish() })
+	w.silent(runAt(1), "run")
+	good, snapshot := w.read("crawl.db"), w.read("snapshots/1.jsonl")
+	small := []string{"meta", "categories", "feeds", "former_urls", "merged", "runs", "steps", "sqlite_sequence"}
+	for _, table := range small {
+		page := w.number("SELECT rootpage FROM sqlite_schema WHERE name = ?", table)
+		for _, test := range []struct {
+			name  string
+			at    time.Time
+			files map[string]string
+		}{
+			{"a backup put back", runAt(1).Add(time.Minute), map[string]string{"crawl.db": damagedAt(old, page)}},
+			{"a damaged snapshot", runAt(1).Add(time.Minute), map[string]string{"crawl.db": damagedAt(good, page), "snapshots/1.jsonl": "?"}},
+			{"a damaged flag", runAt(1).Add(time.Minute), map[string]string{"crawl.db": damagedAt(good, page), "run.json": "?"}},
+			{"nothing else", runAt(2), map[string]string{"crawl.db": damagedAt(good, page)}},
+		} {
+			for name, text := range test.files {
+				w.write(name, text)
+			}
+			before := w.files()
+			if e := w.run(test.at, "run").want(7); !strings.Contains(e.stderr, "crawl.db: database is damaged") {
+				t.Fatalf("%s, and %s: %s", table, test.name, e)
+			}
+			notLock := func(line string) bool { return strings.HasPrefix(line, "lock ") }
+			same(t, fmt.Sprintf("files where %s is damaged, and %s", table, test.name),
+				slices.DeleteFunc(before, notLock), slices.DeleteFunc(w.files(), notLock))
+			w.write("crawl.db", good)
+			w.write("snapshots/1.jsonl", snapshot)
+			os.Remove(filepath.Join(w.dir, "run.json"))
+		}
+	}
+	w.silent(runAt(2), "run")
+	w.converged(halfAt(2))
+}
+
+// The damage that only the merge of an earlier snapshot meets comes before anything is set aside, too.
+func TestNothingIsSetAsideWhereAMergeFails(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 4)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	s.edit(func() { s.feeds[0].publish() })
+	w.with("CRAWL_TEST_KILL=merge-begin").run(runAt(1), "run").wantKilled()
+	w.write("snapshots/9.jsonl", "?")
+	page := w.number("SELECT rootpage FROM sqlite_schema WHERE name = 'items'") // which ends the -wal
+	good := w.read("crawl.db")
+	w.write("crawl.db", damagedAt(good, page))
+	before := w.snapshots()
+	w.run(halfAt(1), "half-check").want(7)
+	same(t, "snapshots", before, w.snapshots())
+	w.write("crawl.db", good)
+	if e := w.run(halfAt(1), "half-check").want(0); !oneLine(e.stderr, "a damaged file was set aside") {
+		t.Fatalf("want one warning of %s", e)
+	}
+	w.storedOnce()
+}
+
+// snapshots lists the files of the directory that have to do with snapshots.
+func (w *world) snapshots() []string {
+	w.t.Helper()
+	return slices.DeleteFunc(w.files(), func(line string) bool { return !strings.HasPrefix(line, "snapshots/") })
+}
+
+// damagedAt is a database whose page of this number is of no known type.
+func damagedAt(database string, page int) string {
+	b := []byte(database)
+	b[(page-1)*4096] = 0xff
+	return string(b)
+}
+
+// read and write are for files of the data directory.
+func (w *world) read(name string) string {
+	w.t.Helper()
+	text, err := os.ReadFile(filepath.Join(w.dir, name))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // A reader's cursor of the lost future goes wrong in silence if only runs compare and remember: whatever changes seq does both.
 func TestABackupPutBackIsNoticedByWhateverWrites(t *testing.T) {
 	t.Parallel()

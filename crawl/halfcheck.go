@@ -25,8 +25,8 @@ func (s *session) halfCheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	flag, err := s.dir.Flag()
-	if err = s.ignoreDamage(err); err != nil {
+	flag, err := s.flag(ctx)
+	if err != nil {
 		return err
 	}
 	if flag != nil && flag.Hour.Equal(s.hour) {

@@ -22,49 +22,76 @@ type found struct {
 }
 
 // recover finishes old work, without network, before anything can overwrite it: snapshots that are not in the database, and
-// what the part of another hour holds. Then the leases and runs of dead processes of this directory are closed.
+// what the part of another hour holds. Then the leases and runs of dead processes of this directory are closed, and what cannot be
+// merged is set aside: last, for where the database is damaged nothing is.
 func (s *session) recover(ctx context.Context) (found, error) {
-	infos, bad, err := s.dir.Snapshots()
+	infos, bad, err := s.dir.Look()
 	if err != nil {
 		return found{}, err
-	}
-	for _, b := range bad {
-		if err := s.ignoreDamage(b); err != nil {
-			return found{}, err
-		}
 	}
 	merged, err := s.store.MergedSnapshots(ctx, s.dir.ID)
 	if err != nil {
 		return found{}, err
 	}
 	f := found{complete: map[int64]state.Info{}, parts: map[int64]state.Info{}}
+	var foreign, old []state.Info
 	for _, info := range infos {
 		switch {
 		case info.Host != s.dir.ID || info.Epoch != s.epoch:
-			s.cfg.Log.Warn("a snapshot of another database is set aside", slog.String("file", info.Path))
-			err = s.dir.SetAside(info)
-		case info.Complete:
-			if merged[info.Category].ID != info.Closing.ID {
-				err = s.replay(ctx, info)
-			}
-			if err == nil {
-				f.complete[info.Category] = info
-			}
+			foreign = append(foreign, info)
+		case info.Complete && merged[info.Category].ID == info.Closing.ID:
+			f.complete[info.Category] = info
 		default:
-			if err = s.replay(ctx, info); err != nil {
-				break
-			}
-			if info.Header.Hour.Equal(s.hour) {
-				f.parts[info.Category] = info
-			} else {
-				err = s.dir.Discard(info)
-			}
+			old = append(old, info)
 		}
-		if err = s.ignoreDamage(err); err != nil {
+	}
+	if len(bad)+len(foreign)+len(old) > 0 {
+		if err := s.store.CheckDamage(ctx); err != nil {
 			return found{}, err
 		}
 	}
-	return f, s.closeDead(ctx)
+	for _, info := range old {
+		var damaged *state.DamagedError
+		if err := s.finishOld(ctx, info, f); errors.As(err, &damaged) {
+			bad = append(bad, damaged)
+		} else if err != nil {
+			return found{}, err
+		}
+	}
+	if err := s.closeDead(ctx); err != nil {
+		return found{}, err
+	}
+	return f, s.setAside(bad, foreign)
+}
+
+// finishOld merges a snapshot that is not in the database, or a part, and adds it to what was found.
+func (s *session) finishOld(ctx context.Context, info state.Info, f found) error {
+	err := s.replay(ctx, info)
+	switch {
+	case err != nil:
+		return err
+	case info.Complete:
+		f.complete[info.Category] = info
+	case info.Header.Hour.Equal(s.hour):
+		f.parts[info.Category] = info
+	default:
+		return s.dir.Discard(info)
+	}
+	return nil
+}
+
+// setAside moves away the files that cannot be merged: damaged ones, and those of another database.
+func (s *session) setAside(bad []*state.DamagedError, foreign []state.Info) error {
+	for _, b := range bad {
+		s.reject(b)
+	}
+	for _, info := range foreign {
+		s.cfg.Log.Warn("a snapshot of another database is set aside", slog.String("file", info.Path))
+		if err := s.dir.SetAside(info); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // closeDead is for the holder of the lock: whatever of this directory has not ended otherwise is dead.
@@ -80,8 +107,8 @@ func (s *session) closeDead(ctx context.Context) error {
 	return s.store.CrashRuns(ctx, s.dir.ID, time.Time{}, "the process died, or could not record its end: nobody held the lock any more", s.cfg.Now())
 }
 
-// replay merges what a snapshot file holds. A file that is damaged further on is set aside after its good lines are merged; the
-// error is its *state.DamagedError then.
+// replay merges what a snapshot file holds. Of a file that is damaged further on the good lines are merged; the error is its
+// *state.DamagedError then.
 func (s *session) replay(ctx context.Context, info state.Info) error {
 	var entries []store.Entry
 	var weight int64
@@ -120,7 +147,7 @@ func (s *session) replay(ctx context.Context, info state.Info) error {
 		}
 	}
 	if damage != nil {
-		return s.dir.Reject(damage)
+		return damage
 	}
 	return nil
 }

@@ -69,8 +69,8 @@ func (s *session) hourly(ctx context.Context) error {
 	if s.loose() {
 		return s.someFeeds(ctx)
 	}
-	flag, err := s.dir.Flag()
-	if err = s.ignoreDamage(err); err != nil {
+	flag, err := s.flag(ctx)
+	if err != nil {
 		return err
 	}
 	if flag != nil && flag.Hour.Equal(s.hour) {
@@ -111,7 +111,10 @@ func (s *session) wholeHour(ctx context.Context, old found) error {
 
 // record surrounds work with what tells others of it: the flag, the row in runs, the kill watch, the steps that follow.
 func (s *session) record(ctx context.Context, work func(context.Context) error) error {
-	var err error
+	err := s.store.CheckDamage(ctx)
+	if err != nil {
+		return err
+	}
 	if s.run, err = s.store.StartRun(ctx, store.Run{Host: s.dir.ID, Kind: s.kind, Hour: s.hour, StartedAt: s.start}); err != nil {
 		return err
 	}

@@ -194,15 +194,25 @@ func (s *session) checkStartMinute() error {
 	}
 }
 
-// ignoreDamage logs that a file of the directory was damaged and set aside; anything else is returned.
-func (s *session) ignoreDamage(err error) error {
+// reject sets a damaged file of the directory aside, and says so.
+func (s *session) reject(damaged *state.DamagedError) {
+	damaged = s.dir.Reject(damaged)
+	s.cfg.Log.Warn("a damaged file was set aside",
+		slog.String("file", damaged.Path), slog.String("reason", damaged.Reason), slog.String("moved_to", damaged.MovedTo))
+}
+
+// flag gives the flag, nil if there is none. A damaged one is set aside, unless the database is damaged too: then nothing is.
+func (s *session) flag(ctx context.Context) (*state.Flag, error) {
+	flag, err := s.dir.LookFlag()
 	var damaged *state.DamagedError
-	if errors.As(err, &damaged) {
-		s.cfg.Log.Warn("a damaged file was set aside",
-			slog.String("file", damaged.Path), slog.String("reason", damaged.Reason), slog.String("moved_to", damaged.MovedTo))
-		return nil
+	if !errors.As(err, &damaged) {
+		return flag, err
 	}
-	return err
+	if err := s.store.CheckDamage(ctx); err != nil {
+		return nil, err
+	}
+	s.reject(damaged)
+	return nil, nil
 }
 
 // end lets go of everything. Ending twice is harmless.

@@ -121,7 +121,7 @@ func BenchmarkNothingToDo(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := d.Flag(); err != nil {
+		if _, err := d.LookFlag(); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := d.StartMinute(); err != nil {

@@ -19,7 +19,7 @@ func crash(d *Dir, at string) error {
 		return err
 	}
 	var base *Info
-	infos, _, err := d.Snapshots()
+	infos, _, err := d.Look()
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func TestCrashAtEveryPoint(t *testing.T) {
 			if got, err := read(d, infos[0]); err != nil || !equal(got, lines(8)) {
 				t.Errorf("%d lines, %v", len(got), err)
 			}
-			if f, err := d.Flag(); f != nil || err != nil {
+			if f, err := d.LookFlag(); f != nil || err != nil {
 				t.Errorf("flag %+v, %v", f, err)
 			}
 		})

@@ -20,17 +20,8 @@ type Flag struct {
 	Options json.RawMessage `json:"options,omitempty"`
 }
 
-// Flag is LookFlag for the holder of the run lock: a damaged flag is moved to snapshots/bad/, and so reported once.
-func (d *Dir) Flag() (*Flag, error) {
-	f, err := d.LookFlag()
-	var damaged *DamagedError
-	if errors.As(err, &damaged) {
-		return nil, d.Reject(damaged)
-	}
-	return f, err
-}
-
-// LookFlag returns the flag, nil when there is none, and changes nothing. The error is a *DamagedError for a file that is no flag.
+// LookFlag returns the flag, nil when there is none, and changes nothing. The error is a *DamagedError for a file that is no flag, for the
+// holder of the run lock to Reject.
 func (d *Dir) LookFlag() (*Flag, error) {
 	path := d.file(flagName)
 	data, err := os.ReadFile(path)

@@ -13,7 +13,7 @@ func TestFlag(t *testing.T) {
 	d := open(t, t.TempDir())
 	var points []string
 	d.Point = func(name string) { points = append(points, name) }
-	if f, err := d.Flag(); f != nil || err != nil {
+	if f, err := d.LookFlag(); f != nil || err != nil {
 		t.Errorf("none: %+v, %v", f, err)
 	}
 	want := Flag{Run: 3, Hour: testHour, Kind: "run", Started: testHour.Add(time.Second), Options: json.RawMessage(`{"a":1}`)}
@@ -22,7 +22,7 @@ func TestFlag(t *testing.T) {
 		if err := d.SetFlag(want); err != nil {
 			t.Fatal(err)
 		}
-		if f, err := d.Flag(); err != nil || !reflect.DeepEqual(*f, want) {
+		if f, err := d.LookFlag(); err != nil || !reflect.DeepEqual(*f, want) {
 			t.Errorf("got %+v, %v; want %+v", f, err, want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestFlag(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if f, err := d.Flag(); f != nil || err != nil {
+	if f, err := d.LookFlag(); f != nil || err != nil {
 		t.Errorf("cleared: %+v, %v", f, err)
 	}
 	if want := []string{"flag-up", "flag-up", "flag-before-down", "flag-after-down", "flag-before-down", "flag-after-down"}; !reflect.DeepEqual(points, want) {
@@ -46,12 +46,15 @@ func TestDamagedFlag(t *testing.T) {
 			t.Fatal(err)
 		}
 		var damaged *DamagedError
-		for i, look := range []func() (*Flag, error){d.LookFlag, d.LookFlag, d.Flag} {
-			if f, err := look(); f != nil || !errors.As(err, &damaged) || damaged.Path != d.file(flagName) || (damaged.MovedTo != "") != (i == 2) {
+		for range 2 {
+			if f, err := d.LookFlag(); f != nil || !errors.As(err, &damaged) || damaged.Path != d.file(flagName) {
 				t.Errorf("%q: %+v, %v", content, f, err)
 			}
 		}
-		if f, err := d.Flag(); f != nil || err != nil {
+		if moved := d.Reject(damaged).MovedTo; string(get(t, moved)) != content {
+			t.Errorf("%q was moved to %q", content, moved)
+		}
+		if f, err := d.LookFlag(); f != nil || err != nil {
 			t.Errorf("%q, again: %+v, %v", content, f, err)
 		}
 	}

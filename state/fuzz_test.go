@@ -38,7 +38,7 @@ func FuzzSnapshot(f *testing.F) {
 		for _, name := range []string{"7.jsonl", "7.jsonl.part"} {
 			os.Remove(d.snapshotPath(7))
 			path := put(t, d, name, data)
-			infos, bad, err := d.Snapshots()
+			infos, bad, err := rejecting(d)
 			if err != nil || len(infos)+len(bad) > 1 {
 				t.Fatalf("%v, bad %v, %v", infos, bad, err)
 			}

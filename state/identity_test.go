@@ -57,7 +57,7 @@ func TestCopiedDirectory(t *testing.T) {
 	if c.ID == d.ID {
 		t.Fatal("the copy has the same identity")
 	}
-	if f, err := c.Flag(); f != nil || err != nil {
+	if f, err := c.LookFlag(); f != nil || err != nil {
 		t.Errorf("flag of the copy: %+v, %v", f, err)
 	}
 	if infos := list(t, c); len(infos) != 0 {

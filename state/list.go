@@ -13,19 +13,9 @@ import (
 	"syscall"
 )
 
-// Snapshots is Look for the holder of the run lock: each bad file is moved to snapshots/bad/, so that it is reported once and
-// holds nothing up.
-func (d *Dir) Snapshots() (infos []Info, bad []error, err error) {
-	infos, bad, err = d.Look()
-	for i := range bad {
-		bad[i] = d.Reject(bad[i].(*DamagedError))
-	}
-	return infos, bad, err
-}
-
-// Look lists complete snapshots and parts, and changes nothing. A file that proves nothing is returned in bad, as a
-// *DamagedError. A file that may not be read is not bad, and an error. Cheap: reads only each file's first and last line.
-func (d *Dir) Look() (infos []Info, bad []error, err error) {
+// Look lists complete snapshots and parts, and changes nothing. A file that proves nothing is returned in bad, for the holder of the run
+// lock to Reject. A file that may not be read is not bad, and an error. Cheap: reads only each file's first and last line.
+func (d *Dir) Look() (infos []Info, bad []*DamagedError, err error) {
 	for range 10 { // again when a file went while it was listed: a part may have become a snapshot that was not there before
 		if infos, bad, err = d.list(); !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -37,7 +27,7 @@ func (d *Dir) Look() (infos []Info, bad []error, err error) {
 	return infos, bad, nil
 }
 
-func (d *Dir) list() (infos []Info, bad []error, err error) {
+func (d *Dir) list() (infos []Info, bad []*DamagedError, err error) {
 	paths, err := d.snapshotFiles()
 	if err != nil {
 		return nil, nil, err

@@ -98,7 +98,7 @@ func TestPowerCutAfterDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	d = k.reboot(t)
-	if f, err := d.Flag(); err != nil || f == nil || f.Run != 4 {
+	if f, err := d.LookFlag(); err != nil || f == nil || f.Run != 4 {
 		t.Errorf("flag %+v, %v", f, err)
 	}
 	if err := d.ClearFlag(); err != nil {
@@ -108,7 +108,7 @@ func TestPowerCutAfterDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	d = k.reboot(t)
-	if f, err := d.Flag(); err != nil || f != nil {
+	if f, err := d.LookFlag(); err != nil || f != nil {
 		t.Errorf("flag %+v, %v", f, err)
 	}
 	if s, err := d.HighestSeq(); err != nil || s != 8 {

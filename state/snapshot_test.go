@@ -214,13 +214,13 @@ func TestBadSnapshots(t *testing.T) {
 	for _, tt := range tests {
 		path := put(t, d, tt.file, tt.content)
 		var damaged *DamagedError
-		for i, look := range []func() ([]Info, []error, error){d.Look, d.Look, d.Snapshots} {
-			infos, bad, err := look()
+		for i, look := range []func(*Dir) ([]Info, []*DamagedError, error){(*Dir).Look, (*Dir).Look, rejecting} {
+			infos, bad, err := look(d)
 			if err != nil || len(infos) != 1 || infos[0].Path != good.Path || len(bad) != 1 {
 				t.Fatalf("%s: %v, bad %v, %v", tt.name, infos, bad, err)
 			}
-			if !errors.As(bad[0], &damaged) || damaged.Path != path || !strings.Contains(bad[0].Error(), tt.want) {
-				t.Errorf("%s: %v; want %q", tt.name, bad[0], tt.want)
+			if damaged = bad[0]; damaged.Path != path || !strings.Contains(damaged.Error(), tt.want) {
+				t.Errorf("%s: %v; want %q", tt.name, damaged, tt.want)
 			}
 			if i < 2 && damaged.MovedTo != "" {
 				t.Errorf("%s: who only looked has moved it to %s", tt.name, damaged.MovedTo)
@@ -250,7 +250,7 @@ func TestSnapshotsNotFiles(t *testing.T) {
 	if err := os.Symlink("/dev/zero", d.snapshotPath(3)); err != nil {
 		t.Fatal(err)
 	}
-	infos, bad, err := d.Snapshots()
+	infos, bad, err := rejecting(d)
 	if len(infos) != 0 || len(bad) != 3 || err != nil {
 		t.Errorf("%v, bad %v, %v", infos, bad, err)
 	}
@@ -310,7 +310,7 @@ func TestReadDamage(t *testing.T) {
 	}
 }
 
-// TestReadAnother: between Snapshots and Read the file was replaced.
+// TestReadAnother: between Look and Read the file was replaced.
 func TestReadAnother(t *testing.T) {
 	d := open(t, t.TempDir())
 	info := snapshot(t, d, header(d, 7), lines(2))

@@ -37,10 +37,13 @@ func (t *tx) lastID(table string) (int64, error) {
 
 // RenewEpoch starts a new epoch if the highest seq is below seen (the database was put back from a backup), and says whether
 // it did. A new epoch is a random number, so that two restorations of one backup never have the same. It is a transaction that writes
-// only if one that reads finds cause.
+// only if one that reads finds cause, and CheckDamage no damage that looks alike.
 func (s *Store) RenewEpoch(ctx context.Context, seen int64) (renewed bool, err error) {
 	highest, err := s.HighestSeq(ctx)
 	if err != nil || highest >= seen {
+		return false, err
+	}
+	if err = s.CheckDamage(ctx); err != nil {
 		return false, err
 	}
 	err = s.update(ctx, func(t *tx) error {
