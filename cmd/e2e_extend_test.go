@@ -74,7 +74,8 @@ func extended(t *testing.T) (w *world, extend func(point string)) {
 	}
 }
 
-// What belongs to the whole hour is not done by a run of one category; and snapshots of another life of the database are set aside.
+// What belongs to the whole hour is not done by a run of one category; and snapshots of another life of the database are set aside, all of
+// them in one line: each had its own.
 func TestARunOfOneCategoryIsNotTheHours(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -92,8 +93,11 @@ func TestARunOfOneCategoryIsNotTheHours(t *testing.T) {
 		t.Errorf("steps after the hour: %v", steps)
 	}
 	w.change("UPDATE meta SET epoch = epoch + 1")
-	if e := w.run(halfAt(0).Add(time.Minute), "half-check").want(0); strings.Count(e.stderr, "another database") != 2 {
-		t.Errorf("snapshots of another database are taken for this one's: %s", e)
+	if e := w.run(halfAt(0).Add(time.Minute), "half-check").want(0); !oneLine(e.stderr, `"snapshots of another database are set aside in snapshots/bad" snapshots=2 first=`+w.dir+"/snapshots/1.jsonl\n") {
+		t.Errorf("want one line about the snapshots of another database of %s", e)
+	}
+	if aside, err := filepath.Glob(filepath.Join(w.dir, "snapshots", "bad", "*")); err != nil || len(aside) != 2 {
+		t.Errorf("snapshots of another database are taken for this one's: %v, %v", aside, err)
 	}
 }
 

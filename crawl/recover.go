@@ -85,8 +85,11 @@ func (s *session) setAside(bad []*state.DamagedError, foreign []state.Info) erro
 	for _, b := range bad {
 		s.reject(b)
 	}
+	if len(foreign) > 0 {
+		s.cfg.Log.Warn("snapshots of another database are set aside in snapshots/bad",
+			slog.Int("snapshots", len(foreign)), slog.String("first", foreign[0].Path))
+	}
 	for _, info := range foreign {
-		s.cfg.Log.Warn("a snapshot of another database is set aside", slog.String("file", info.Path))
 		if err := s.dir.SetAside(info); err != nil {
 			return err
 		}
