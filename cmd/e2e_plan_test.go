@@ -3,6 +3,9 @@ package cmd
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -44,4 +47,31 @@ func TestTheDryRunForetellsTheRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A flag that cannot be read is told by the dry run as by the run: it passed over that in silence, and foretold another run.
+func TestTheDryRunTellsOfAFlagThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, healthySite(t, 2))
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	flag := filepath.Join(w.dir, "run.json")
+	if err := os.Mkdir(flag, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{{"run", "--dry-run"}, {"run"}, {"half-check"}, {"status"}} {
+		if e := w.run(halfAt(0), command...).want(1); e.stderr != "crawl: read flag "+flag+": is a directory\n" {
+			t.Errorf("want one line about the flag of %s", e)
+		}
+	}
+	if err := os.Remove(flag); err != nil {
+		t.Fatal(err)
+	}
+	w.write("run.json", "?")
+	for _, command := range [][]string{{"run", "--dry-run"}, {"status"}, {"run"}} { // which sets it aside
+		if e := w.run(halfAt(0), command...).want(0); strings.Count(e.stderr, "\n") != 1 || !strings.Contains(e.stderr, flag) {
+			t.Errorf("want one line about the flag of %s", e)
+		}
+	}
+	w.silent(halfAt(0), "half-check")
 }

@@ -2,7 +2,9 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"crawl/crawl/fetch"
@@ -25,7 +27,15 @@ func Plan(ctx context.Context, cfg Config, o RunOptions) ([]Planned, error) {
 	}
 	defer db.Close()
 	s := &session{cfg: cfg, kind: kindRun, start: cfg.Now(), hour: cfg.hour(), options: o, dir: dir, store: db}
-	if flag, err := dir.LookFlag(); err == nil && flag != nil && flag.Hour.Equal(s.hour) {
+	flag, err := dir.LookFlag()
+	var damaged *state.DamagedError
+	if errors.As(err, &damaged) {
+		cfg.Log.Warn("the flag of the last run cannot be read; the next run sets it aside and goes on without it",
+			slog.String("path", damaged.Path), slog.String("reason", damaged.Reason))
+	} else if err != nil {
+		return nil, err
+	}
+	if flag != nil && flag.Hour.Equal(s.hour) {
 		s.forced = flag.Forced
 	}
 	if o.Force {
