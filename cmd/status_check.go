@@ -99,12 +99,15 @@ func (s status) hookOwed() bool {
 	return false
 }
 
+// noEnd is what became of a run that has no outcome and works no more: which of the two it was, nobody knows.
+const noEnd = "died, or could not record its end"
+
 // ended says how a run ended that left something to do.
 func (r statusRun) ended() string {
 	text := fmt.Sprintf("%s %d of %s", r.Kind, r.Run, r.Hour)
 	switch {
 	case r.Outcome == nil:
-		return text + " died"
+		return text + " " + noEnd
 	case *r.Outcome == crawl.Done: // but what follows that did not end well
 		return text + " has not finished"
 	case r.Reason == nil:

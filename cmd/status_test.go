@@ -48,10 +48,31 @@ func TestStatusOfAForcedRun(t *testing.T) {
 
 	p.signal(syscall.SIGKILL)
 	p.wait().wantKilled()
-	if len(lines(`(?m)^2 +run .* died `)) != 1 || len(lines(`under way`)) != 0 {
+	if len(lines(`(?m)^2 +run .* died, or could not record its end$`)) != 1 || len(lines(`under way`)) != 0 {
 		t.Errorf("the dead run is shown as alive: %s", w.run(later, "status"))
 	}
 	if e := w.run(later, "status", "--check").want(1); !strings.Contains(e.stderr, "run 2 of ") {
+		t.Errorf("%s", e)
+	}
+}
+
+// A run that lives but cannot record its end, on a full disk or as here, has not died: it was said to have.
+func TestStatusOfARunThatCannotRecordItsEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, healthySite(t, 2))
+	w.subscribe()
+	w.change("CREATE TRIGGER no_end BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no end'); END")
+	if e := w.run(runAt(0), "run").want(1); !strings.Contains(e.stderr, "no end") {
+		t.Fatalf("it does not say why: %s", e)
+	}
+	const why = "died, or could not record its end\n"
+	if e := w.run(halfAt(0), "status", "--check").want(1); !strings.HasPrefix(e.stderr, "crawl: run 1 of "+hourOf(0)+" "+why) {
+		t.Errorf("%s", e)
+	}
+	if e := w.run(halfAt(0), "status").want(0); strings.Count(e.stdout, why) != 2 || strings.Contains(e.stdout, " died ") {
+		t.Errorf("%s", e)
+	}
+	if e := w.run(halfAt(0), "status", "--json").want(0); !strings.Contains(e.stdout, `"outcome": null`) || strings.Contains(e.stdout, "died") {
 		t.Errorf("%s", e)
 	}
 }
@@ -93,7 +114,7 @@ func TestWhatIsLeftHasAReason(t *testing.T) {
 		{status{Complete: true}, ""},
 		{status{holder: &state.Holder{}, flag: flag, last: last("", "")}, ""},
 		{status{flag: flag}, "half-check 7 of " + hour + " has not finished"},
-		{status{flag: flag, last: last("", "")}, "half-check 7 of " + hour + " died"},
+		{status{flag: flag, last: last("", "")}, "half-check 7 of " + hour + " died, or could not record its end"},
 		{status{flag: flag, last: last("crashed", "")}, "half-check 7 of " + hour + ": crashed"},
 		{status{flag: flag, last: last("outage", "no route")}, "half-check 7 of " + hour + ": outage: no route"},
 		{status{flag: flag, last: last("unfinished", "the deadline")}, "half-check 7 of " + hour + ": unfinished: the deadline"},
@@ -101,7 +122,7 @@ func TestWhatIsLeftHasAReason(t *testing.T) {
 		{status{damaged: true}, "the flag of the last run cannot be read"},
 		{status{}, open + "no run of it has begun"},
 		{status{last: last("killed", "by hand")}, open + "half-check 7 of " + hour + ": killed: by hand"},
-		{status{last: last("", "")}, open + "half-check 7 of " + hour + " died"},
+		{status{last: last("", "")}, open + "half-check 7 of " + hour + " died, or could not record its end"},
 		{status{last: last("done", ""), Categories: toDo("A")}, open + "to do: A"},
 		{status{last: last("done", ""), Categories: toDo("A", "B", "C", "D", "E")}, open + "to do: A, B, C, 2 more"},
 		{status{last: last("done", ""), Steps: hook, hook: true}, "hook of " + hour + ": exit status 3"},

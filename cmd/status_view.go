@@ -89,17 +89,17 @@ func (s status) runTable() *table {
 	t := newTable("RUN", "KIND", "HOUR", "STARTED", "OUTCOME", "FETCHED", "FAILED", "THROTTLED", "NEW", "UPDATED", "REASON")
 	t.whole = true // the reason comes last
 	for _, r := range s.Runs {
-		outcome, reason := "died", ""
+		outcome, reason := "", noEnd
+		switch {
+		case r.Outcome != nil:
+			outcome, reason = *r.Outcome, ""
+		case s.works(r):
+			outcome, reason = "under way", ""
+		}
 		if r.Reason != nil {
 			reason = *r.Reason
 		}
-		switch {
-		case r.Outcome != nil:
-			outcome = *r.Outcome
-		case s.works(r):
-			outcome = "under way"
-		}
-		t.add(fmt.Sprint(r.Run), r.Kind, r.Hour, r.StartedAt, outcome,
+		t.add(fmt.Sprint(r.Run), r.Kind, r.Hour, r.StartedAt, dash(outcome),
 			fmt.Sprint(r.Fetched), fmt.Sprint(r.Failed), fmt.Sprint(r.Throttled), fmt.Sprint(r.New), fmt.Sprint(r.Updated), dash(reason))
 	}
 	return t
