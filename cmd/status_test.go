@@ -130,7 +130,7 @@ func TestWhatIsLeftHasAReason(t *testing.T) {
 			"hook of " + hour + ": exit status 3; no hook is set here, and without one the half-check does not repeat it"},
 		{status{left: 1, last: last("done", "")}, open + "the half-check left 1 feed"},
 		{status{left: 2, last: last("done", ""), Steps: hook, hook: true}, open + "the half-check left 2 feeds; hook of " + hour + ": exit status 3"},
-		{status{left: 2, flag: flag, last: last("", "")}, open + "the half-check left 2 feeds; half-check 7 of " + hour + " died"},
+		{status{left: 2, flag: flag, last: last("", "")}, open + "the half-check left 2 feeds; half-check 7 of " + hour + " died, or could not record its end"},
 		{status{left: 2, holder: &state.Holder{}}, ""},
 		{status{Complete: true, Steps: []failedStep{{"hook", "2026-11-30T09:30:00Z", "exit status 3"}}}, ""},
 	} {
