@@ -93,11 +93,12 @@ func TestARunOfOneCategoryIsNotTheHours(t *testing.T) {
 		t.Errorf("steps after the hour: %v", steps)
 	}
 	w.change("UPDATE meta SET epoch = epoch + 1")
-	if e := w.run(halfAt(0).Add(time.Minute), "half-check").want(0); !oneLine(e.stderr, `"snapshots of another database are set aside in snapshots/bad" snapshots=2 first=`+w.dir+"/snapshots/1.jsonl\n") {
+	aside := `"snapshots of another database are set aside in snapshots/bad" snapshots=2 first=` + w.dir + "/snapshots/1.jsonl\n"
+	if e := w.run(halfAt(0).Add(time.Minute), "half-check").want(0); !oneLine(e.stderr, aside) {
 		t.Errorf("want one line about the snapshots of another database of %s", e)
 	}
-	if aside, err := filepath.Glob(filepath.Join(w.dir, "snapshots", "bad", "*")); err != nil || len(aside) != 2 {
-		t.Errorf("snapshots of another database are taken for this one's: %v, %v", aside, err)
+	if moved, err := filepath.Glob(filepath.Join(w.dir, "snapshots", "bad", "*")); err != nil || len(moved) != 2 {
+		t.Errorf("snapshots of another database are taken for this one's: %v, %v", moved, err)
 	}
 }
 
