@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mattn/go-sqlite3"
 )
 
 // A snapshot that was damaged before its merge costs a warning and perhaps requests, never rows.
@@ -383,6 +385,92 @@ func TestADatabaseReplacedUnderARunIsAnError(t *testing.T) {
 				t.Fatalf("nothing is said: %s", e)
 			}
 		})
+	}
+}
+
+// A backup that is put into the database under a run, by sqlite3's .restore, leaves the file in its place: the run ends as for any other
+// replaced database, tells nobody of the old epoch, and what follows goes on from the backup. It ended with "not found" and code 2.
+func TestABackupPutIntoTheDatabaseUnderARun(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lost   bool // the backup has fewer changes than the database had
+		beside []string
+	}{
+		"with fewer changes":                         {lost: true},
+		"with fewer changes, met by another command": {lost: true, beside: []string{"add", "--no-fetch", "http://127.0.0.1:1/"}},
+		"with every change, but not the run":         {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "epochs")
+			s := healthySite(t, 4)
+			w := newWorld(t, s, "CRAWL_HOOK=echo $CRAWL_EPOCH >> "+out)
+			w.subscribe()
+			w.silent(runAt(0), "run")
+			backup := filepath.Join(t.TempDir(), "backup.db")
+			copyDatabase(t, filepath.Join(w.dir, "crawl.db"), backup)
+			publish := func() {
+				if test.lost {
+					s.edit(func() { s.feeds[0].publish() })
+				}
+			}
+			publish()
+			w.silent(runAt(1), "run", "--force")
+			old := lines(t, out)
+			gate := make(chan struct{})
+			publish()
+			s.edit(func() {
+				for _, f := range s.feeds {
+					f.gate = gate
+				}
+			})
+			run := w.start(runAt(2), "run", "--force")
+			s.await(t, "all requests", arrived(12))
+			copyDatabase(t, backup, filepath.Join(w.dir, "crawl.db"))
+			told := 0
+			if test.beside != nil {
+				told += strings.Count(w.run(runAt(2), test.beside...).want(0).stderr, "put back from a backup")
+			}
+			close(gate)
+			e := run.wait().want(1)
+			if !strings.Contains(e.stderr, "the database was replaced or removed") || !strings.Contains(e.stderr, "crawl kill") {
+				t.Fatalf("the end is not clear: %s", e)
+			}
+			same(t, "calls of the hook", old, lines(t, out))
+			told += strings.Count(e.stderr, "put back from a backup")
+			told += strings.Count(w.run(halfAt(2), "half-check").want(0).stderr, "put back from a backup")
+			told += strings.Count(w.run(runAt(3), "run").want(0).stderr, "put back from a backup")
+			if want := map[bool]int{true: 1}[test.lost]; told != want {
+				t.Fatalf("the new epoch is told of %d times, not %d", told, want)
+			}
+			calls, epoch := lines(t, out), w.query("SELECT epoch FROM meta")[0]
+			if calls[len(calls)-1] != epoch || slices.Contains(old, epoch) == test.lost {
+				t.Fatalf("the hook has %v, before that %v, the database %s", calls, old, epoch)
+			}
+			w.storedOnce()
+			w.sound()
+			w.unblamed()
+		})
+	}
+}
+
+// copyDatabase brings what a database holds into another file, which may be a database in use, by SQLite's backup API.
+func copyDatabase(t *testing.T, from, to string) {
+	t.Helper()
+	open := func(path string) *sqlite3.SQLiteConn {
+		c, err := (&sqlite3.SQLiteDriver{}).Open("file:" + path + "?_busy_timeout=10000")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.(*sqlite3.SQLiteConn)
+	}
+	source, target := open(from), open(to)
+	b, err := target.Backup("main", source, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := b.Step(-1)
+	if err = errors.Join(err, b.Finish(), source.Close(), target.Close()); err != nil || !done {
+		t.Fatalf("copied %v: %v", done, err)
 	}
 }
 

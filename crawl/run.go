@@ -150,8 +150,11 @@ func (s *session) record(ctx context.Context, work func(context.Context) error) 
 
 // close gives the run its outcome. What is an outcome is no error.
 func (s *session) close(ctx context.Context, err error) error {
-	if gone := s.store.CheckInPlace(); gone != nil {
-		return s.judgeEnd(fmt.Errorf("run %d: %w", s.run, gone)) // there is nothing to record it in
+	if gone := s.store.CheckInPlace(); gone != nil && !errors.Is(err, store.ErrReplaced) {
+		err = fmt.Errorf("run %d: %w", s.run, gone)
+	}
+	if errors.Is(err, store.ErrReplaced) {
+		return s.judgeEnd(err) // there is nothing to record it in
 	}
 	if err = s.judgeEnd(err); err == nil {
 		if err = s.keepSeq(ctx); err != nil {

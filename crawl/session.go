@@ -112,7 +112,7 @@ func (s *session) open(ctx context.Context) error {
 	if err := s.noteAs(kindMigration); err != nil { // which is never taken over
 		return err
 	}
-	if s.store, err = openDatabase(ctx, s.cfg, store.Options{Migrate: true, Stop: s.dir.Killed, Committed: s.committed}); err != nil {
+	if s.store, err = openDatabase(ctx, s.cfg, store.Options{Migrate: true, Stop: s.dir.Killed, Seen: seen, Committed: s.committed}); err != nil {
 		return err
 	}
 	if err := s.dir.KeepStartMinute(s.cfg.Settings.StartMinute); err != nil { // which also says that this directory has worked with a database
@@ -121,24 +121,18 @@ func (s *session) open(ctx context.Context) error {
 	if err := s.noteAs(s.kind); err != nil {
 		return err
 	}
-	renewed, err := s.store.RenewEpoch(ctx, seen)
-	if err != nil {
-		return err
-	}
-	if s.epoch, err = s.store.Epoch(ctx); err != nil {
-		return err
-	}
-	if renewed {
-		s.cfg.warnRestored(seen)
-	}
-	return nil
+	s.epoch, err = s.store.HoldEpoch(ctx)
+	return err
 }
 
 // keepEvery is how often a session keeps the highest seq: that is a durable write, and merges are many.
 const keepEvery = time.Second
 
 // committed keeps the highest seq, now and then; end keeps what is left.
-func (s *session) committed(seq int64, _ bool) {
+func (s *session) committed(seq int64, renewed bool) {
+	if renewed {
+		s.cfg.warnRestored(seq)
+	}
 	s.unkept = seq
 	if now := s.cfg.Now(); now.Sub(s.keptAt) >= keepEvery {
 		s.keptAt = now

@@ -77,7 +77,7 @@ func (s *session) steps(ctx context.Context) error {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, errStepFailed):
+		case errors.Is(err, errStepFailed) && !errors.Is(err, store.ErrReplaced):
 			s.cfg.Log.Warn("a step after the merge failed; the next half-check or run repeats it", slog.String("step", st.name), slog.Any("error", err))
 			if err := s.stepFailed(ctx, st, err); err != nil {
 				return err

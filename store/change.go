@@ -5,9 +5,10 @@ import (
 	"fmt"
 )
 
-// ChangeCounts counts changes above seq by kind, and gives the highest seq ever given.
+// ChangeCounts counts changes above seq by kind, and gives the highest seq ever given. It takes the lock of those who write, to see what
+// they would: others are told of these numbers, and of the epoch that the store is held to.
 func (s *Store) ChangeCounts(ctx context.Context, after int64) (counts map[string]int, highest int64, err error) {
-	err = s.view(ctx, func(t *tx) error {
+	err = s.update(ctx, func(t *tx) error {
 		counts = map[string]int{}
 		err := t.query("SELECT kind, count(*) FROM changes WHERE seq > ? GROUP BY kind", func(r row) error {
 			counts[r.text(0)] = int(r.int(1))

@@ -86,7 +86,8 @@ func (s *Store) StartRun(ctx context.Context, r Run) (id int64, err error) {
 	return id, nil
 }
 
-// FinishRun writes a run's end, outcome and counts.
+// FinishRun writes a run's end, outcome and counts. A run that is not there, though it began, was in a database that a backup has
+// replaced: ErrReplaced.
 func (s *Store) FinishRun(ctx context.Context, r Run) error {
 	err := s.update(ctx, func(t *tx) error {
 		args := []driver.Value{stamp(r.FinishedAt), text(r.Outcome), text(r.Reason)}
@@ -98,7 +99,7 @@ func (s *Store) FinishRun(ctx context.Context, r Run) error {
 			SET finished_at = ?, outcome = ?, reason = ?, `+strings.Join(countColumns, " = ?, ")+` = ?
 			WHERE id = ?`, append(args, r.Counts.Bytes, r.ID)...)
 		if err == nil && n == 0 {
-			return ErrNotFound
+			return ErrReplaced
 		}
 		return err
 	})

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mattn/go-sqlite3"
 )
 
 func TestRuns(t *testing.T) {
@@ -27,7 +29,7 @@ func TestRuns(t *testing.T) {
 	if err := s.FinishRun(ctx, a); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.FinishRun(ctx, Run{ID: 99}); !errors.Is(err, ErrNotFound) {
+	if err := s.FinishRun(ctx, Run{ID: 99}); !errors.Is(err, ErrReplaced) {
 		t.Errorf("got %v", err)
 	}
 	runs, err := s.Runs(ctx, 2)
@@ -125,21 +127,97 @@ func TestEpoch(t *testing.T) {
 	if seen != 3 || err != nil {
 		t.Errorf("%d %v", seen, err)
 	}
-	if renewed, err := s.RenewEpoch(ctx, seen); renewed || err != nil {
-		t.Errorf("%v %v", renewed, err)
+	renewals := 0
+	behind := func(o *Options) {
+		o.Migrate, o.Seen = true, seen
+		o.Committed = func(_ int64, renewed bool) {
+			if renewed {
+				renewals++
+			}
+		}
 	}
-	old := openStore(t, backup, func(o *Options) { o.Migrate = true })
-	if renewed, err := old.RenewEpoch(ctx, seen); !renewed || err != nil {
-		t.Errorf("%v %v", renewed, err)
+	if e, err := openStore(t, pathOf(t, s), behind).HoldEpoch(ctx); e != first || renewals != 0 || err != nil {
+		t.Errorf("%d %d %v", e, renewals, err)
 	}
-	e, err := old.Epoch(ctx)
-	if e == first || err != nil {
-		t.Errorf("%d %v", e, err)
+	old := openStore(t, backup, behind)
+	e, err := old.HoldEpoch(ctx)
+	if e == first || renewals != 1 || err != nil {
+		t.Errorf("%d %d %v", e, renewals, err)
 	}
-	if renewed, err := old.RenewEpoch(ctx, seen); renewed || err != nil {
-		t.Errorf("%v %v", renewed, err)
+	if again, err := openStore(t, backup, behind).HoldEpoch(ctx); again != e || renewals != 1 || err != nil {
+		t.Errorf("%d %d %v", again, renewals, err)
 	}
 	want(t, "epoch", dump(t, old, "SELECT count(*) FROM meta"), "1")
+}
+
+// A backup that is put into the file while a store is held to its epoch gets nothing of what the store's user goes on to write, whether
+// another process has begun the new epoch or not.
+func TestABackupPutIntoTheFileTakesNothingMore(t *testing.T) {
+	ctx := context.Background()
+	for name, met := range map[string]bool{"by it alone": false, "by another process first": true} {
+		s := newStore(t)
+		id := addFeeds(t, s, 1, "c")[0]
+		run, err := s.StartRun(ctx, Run{Host: "a", Kind: "run", Hour: hourOf(t0), StartedAt: t0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		backup := filepath.Join(t.TempDir(), "backup.db")
+		if err = s.withWriter(ctx, func(x *tx) error { return x.run("VACUUM INTO ?", backup) }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.HoldEpoch(ctx); err != nil {
+			t.Fatal(err)
+		}
+		claim := claimOne(t, s, t0, id)
+		merge1(t, s, t0, success(claim, t0, item(1, "one")))
+		path := pathOf(t, s)
+		restore(t, backup, path)
+		if met {
+			if err := openStore(t, path, func(o *Options) { o.Seen = 1 }).SetRanked(ctx, "c", true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		everything := func() string {
+			return dump(t, s, "SELECT * FROM meta, sqlite_sequence, categories, feeds, runs LEFT JOIN items LEFT JOIN steps")
+		}
+		before := everything()
+		_, mergeErr := s.Merge(ctx, run, []Entry{success(claim, t0, item(2, "two"))}, nil, t0)
+		_, _, countErr := s.ChangeCounts(ctx, 0)
+		for what, err := range map[string]error{
+			"merge":  mergeErr,
+			"counts": countErr,
+			"finish": s.FinishRun(ctx, Run{ID: run, Outcome: "done"}),
+			"step":   s.FinishStep(ctx, Step{Host: "a", Hour: hour, Name: "hook"}),
+		} {
+			if !errors.Is(err, ErrReplaced) {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
+		}
+		want(t, name, everything(), before)
+	}
+}
+
+// restore puts a backup into a database as sqlite3's .restore does: the file stays the same.
+func restore(t testing.TB, from, to string) {
+	t.Helper()
+	source, target := foreignConn(t, from), foreignConn(t, to)
+	b, err := target.Backup("main", source, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := b.Step(-1)
+	if err = errors.Join(err, b.Finish(), source.Close(), target.Close()); err != nil || !done {
+		t.Fatal(done, err)
+	}
+}
+
+func foreignConn(t testing.TB, path string) *sqlite3.SQLiteConn {
+	t.Helper()
+	c, err := (&sqlite3.SQLiteDriver{}).Open(dsn(path, writing))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.(*sqlite3.SQLiteConn)
 }
 
 // However many have opened a database that was put back before the first of them writes: one new epoch begins, and no number that

@@ -50,6 +50,7 @@ type Store struct {
 	frozen   *frozen // nil if the database can be written
 	file     os.FileInfo
 	seen     int64 // changes.seq as of the last transaction; for the holder of the writing connection
+	epoch    int64 // the one that HoldEpoch holds to; 0: none
 }
 
 // maxReaders is the size of the pool of reading connections.
@@ -122,7 +123,7 @@ func (s *Store) update(ctx context.Context, f func(*tx) error) error {
 		var seq int64
 		var renewed bool
 		err = t.finish(func(t *tx) error {
-			if renewed, err = t.renewEpoch(s.seen); err != nil {
+			if renewed, err = s.checkEpoch(t); err != nil {
 				return err
 			}
 			if err = f(t); err != nil {
