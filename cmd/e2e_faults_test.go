@@ -310,6 +310,35 @@ func (w *world) write(name, text string) {
 	}
 }
 
+// Until something writes, a database that was put back from a backup has its old epoch: a reader that has come further than it was given
+// no changes and no reason. One that has not misses nothing.
+func TestABackupPutBackIsNoticedByAReaderThatIsAhead(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 1)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	database, backup := filepath.Join(w.dir, "crawl.db"), filepath.Join(t.TempDir(), "backup.db")
+	copyDatabase(t, database, backup)
+	kept := w.number("SELECT max(seq) FROM changes")
+	s.edit(func() { s.feeds[0].publish() })
+	w.silent(runAt(1), "run")
+	lost := w.number("SELECT max(seq) FROM changes")
+	after := func(seq int) []string { return []string{"items", "--after", fmt.Sprint(seq), "--jsonl"} }
+	w.silent(runAt(1), after(lost)...)
+	copyDatabase(t, backup, database)
+	w.silent(halfAt(1), after(kept)...)
+	if e := w.run(halfAt(1), after(lost)...).want(1); e.stdout != "" || !strings.Contains(e.stderr, "backup") || !strings.Contains(e.stderr, "crawl run") {
+		t.Fatalf("it is not noticed: %s", e)
+	}
+	w.run(runAt(2), "run").want(0)
+	for _, seq := range []int{kept, lost} { // a number that was given is not given again: whoever does not know the new epoch gets what is new
+		if e := w.run(halfAt(2), after(seq)...).want(0); strings.Count(e.stdout, `"kind":"new"`) != 1 {
+			t.Fatalf("after %d: %s", seq, e)
+		}
+	}
+}
+
 // A reader's cursor of the lost future goes wrong in silence if only runs compare and remember: whatever changes seq does both.
 func TestABackupPutBackIsNoticedByWhateverWrites(t *testing.T) {
 	t.Parallel()

@@ -94,9 +94,18 @@ func runItems(ctx context.Context, a *app, o itemsOptions) error {
 	})
 }
 
-// filter says what the flags choose. A category or feed that is not there is an error, but for the id of a feed that left changes.
+// filter says what the flags choose. A category or feed that is not there is an error, but for the id of a feed that left changes; and so
+// is a change that was never made, for who remembers it would take what is lost for no news.
 func (o itemsOptions) filter(ctx context.Context, s *store.Store) (store.ItemFilter, error) {
 	f := store.ItemFilter{ByChange: o.byChange, After: o.after, Limit: o.limit}
+	if highest, err := s.HighestSeq(ctx); err != nil {
+		return f, err
+	} else if o.after > highest {
+		return f, &hintedError{
+			fmt.Errorf("--after %d: there was no such change yet, the last is %d", o.after, highest),
+			"the database was put back from a backup, or it is another one: crawl run begins a new epoch, and who reads that in crawl status --json begins anew",
+		}
+	}
 	if o.category != nil {
 		if _, err := s.FindCategory(ctx, *o.category); err != nil {
 			return f, err
