@@ -232,7 +232,7 @@ func (a *adding) mergeFirst(ctx context.Context, id int64, h hit) (int, error) {
 	db := a.session.store
 	// Not an owner of the form that belongs to a run: a run that starts meanwhile must not clear this lease as a dead one's.
 	lease := store.Lease{Owner: a.dir.ID + "+add/" + rand.Text(), Boot: state.Boot(), Until: a.start.Add(leaseTime)}
-	due := store.Due{Hour: a.hour, Now: a.start, MaxLease: leaseTime, Force: true}
+	due := store.Due{Hour: a.hour, Now: a.start, MaxLease: maxLease, Force: true}
 	claims, err := db.Claim(ctx, []int64{id}, lease, due)
 	if err != nil || len(claims) == 0 {
 		return 0, err // a run was first: it stores the items

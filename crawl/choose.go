@@ -114,7 +114,7 @@ func (s *session) chosenCategories(ctx context.Context) ([]store.Category, error
 // due says which feeds of a category may be fetched now.
 func (s *session) due(c *category) store.Due {
 	return store.Due{
-		Hour: s.hour, Now: s.cfg.Now(), Grace: grace, Host: s.dir.ID, Boot: state.Boot(), MaxLease: leaseTime,
+		Hour: s.hour, Now: s.cfg.Now(), Grace: grace, Host: s.dir.ID, Boot: state.Boot(), MaxLease: maxLease,
 		Force: c.loose || !s.forced.IsZero(), OnlyNew: c.base != nil,
 	}
 }

@@ -15,6 +15,9 @@ import (
 const (
 	// leaseTime is how long a claim lasts without being renewed.
 	leaseTime = 10 * time.Minute
+	// maxLease is how far in the future the end of a lease may lie; one beyond was written before a clock was put back, and is void. It is
+	// more than a lease lasts, for another machine's clock may be ahead of ours, and ours is read before a wait for the database.
+	maxLease = 2 * leaseTime
 	// renewAfter is how old leases may become before the heartbeat renews them.
 	renewAfter = 2 * time.Minute
 	// beatEvery is how often the lock file is told about progress.
