@@ -177,6 +177,7 @@ func TestScorekeeper(t *testing.T) {
 		case 30:
 			b.tick(runAt(hour))
 			w.with("CRAWL_TEST_KILL=merge-begin").run(runAt(hour), "run").wantKilled()
+			b.clients.settle(t)
 			b.forget(w.kept(hour))
 		default:
 			b.quietly(w, runAt(hour), "run")
@@ -246,6 +247,7 @@ func (b *web) killWaiting(w *world, at time.Time, slow *page) {
 	run.child.Process.Kill()
 	run.wait().wantKilled()
 	close(gate)
+	b.clients.settle(b.t)
 	b.holdUp(slow, nil)
 	b.forget(w.kept(hour))
 }

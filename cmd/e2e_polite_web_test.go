@@ -19,11 +19,12 @@ import (
 // web is many hosts on loopback whose answers a test writes itself, with a clock that goes with the program's. Each host has an
 // address, and so a registrable domain, of its own. Every request is logged.
 type web struct {
-	t      testing.TB
-	octet  byte
-	server *http.Server
-	hosts  int
-	ending chan struct{} // closed when the test ends
+	t       testing.TB
+	octet   byte
+	server  *http.Server
+	clients clients // of the hosts that speak HTTP
+	hosts   int
+	ending  chan struct{} // closed when the test ends
 
 	mu          sync.Mutex
 	pages       map[string]*page // by authority, path and query as they are asked for
@@ -63,7 +64,7 @@ type webRequest struct {
 func newWeb(t testing.TB) *web {
 	t.Helper()
 	b := &web{t: t, octet: byte(10 + siteNumber.Add(1)%200), ending: make(chan struct{}), pages: map[string]*page{}}
-	b.server = &http.Server{Handler: b, ErrorLog: log.New(io.Discard, "", 0)} // clients that go away are no news
+	b.server = &http.Server{Handler: b, ConnState: b.clients.note, ErrorLog: log.New(io.Discard, "", 0)} // clients that go away are no news
 	t.Cleanup(func() {
 		close(b.ending)
 		b.server.Close()
@@ -88,6 +89,7 @@ func (b *web) host() string {
 	b.t.Helper()
 	l := b.listen()
 	go b.server.Serve(l)
+	b.clients.hosts = append(b.clients.hosts, l.Addr().String())
 	return "http://" + l.Addr().String()
 }
 

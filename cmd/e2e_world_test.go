@@ -53,7 +53,9 @@ func (w *world) with(env ...string) *world {
 func (w *world) start(at time.Time, args ...string) *process {
 	w.t.Helper()
 	c := command(w.t, append(slices.Clone(w.env), "CRAWL_TEST_NOW="+at.Format(time.RFC3339)), args...)
-	return begin(w.t, c, args)
+	p := begin(w.t, c, args)
+	p.site = w.site
+	return p
 }
 
 // run starts the program and waits for its end.
@@ -79,6 +81,7 @@ func (w *world) subscribe(feeds ...*siteFeed) {
 // process is the program under way.
 type process struct {
 	t     testing.TB
+	site  *site // nil: the test's own affair
 	child *child
 	args  string
 	began time.Time
@@ -106,11 +109,16 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
+// wait waits for its end. Of one that was stopped or killed the site has seen all requests then.
 func (p *process) wait() ending {
 	p.t.Helper()
 	r := p.child.end(p.t)
 	status := p.child.ProcessState.Sys().(syscall.WaitStatus)
-	return ending{p.t, p.args, r, status.Signaled() && status.Signal() == syscall.SIGKILL, time.Since(p.began)}
+	e := ending{p.t, p.args, r, status.Signaled() && status.Signal() == syscall.SIGKILL, time.Since(p.began)}
+	if p.site != nil && (e.killed || e.code == exitStopped) {
+		p.site.clients.settle(p.t)
+	}
+	return e
 }
 
 // ending is how a process ended.

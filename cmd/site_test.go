@@ -19,6 +19,7 @@ type site struct {
 	t       testing.TB
 	octet   byte
 	server  *http.Server
+	clients clients
 	closing chan struct{}
 	hosts   int
 
@@ -44,7 +45,7 @@ func newSite(t testing.TB) *site {
 	t.Helper()
 	s := &site{t: t, octet: byte(10 + siteNumber.Add(1)%200), closing: make(chan struct{}), byHost: map[string]*siteFeed{}}
 	s.news = sync.NewCond(&s.mu)
-	s.server = &http.Server{Handler: http.HandlerFunc(s.serve)}
+	s.server = &http.Server{Handler: http.HandlerFunc(s.serve), ConnState: s.clients.note}
 	t.Cleanup(func() {
 		close(s.closing)
 		s.server.Close()
@@ -60,7 +61,44 @@ func (s *site) listen() string {
 		s.t.Fatal(err)
 	}
 	go s.server.Serve(listener)
+	s.clients.hosts = append(s.clients.hosts, listener.Addr().String())
 	return listener.Addr().String()
+}
+
+// clients knows the hosts of a server and how many connections it has.
+type clients struct {
+	hosts []string
+	open  atomic.Int32
+}
+
+// note is a server's ConnState.
+func (c *clients) note(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		c.open.Add(1)
+	case http.StateHijacked, http.StateClosed:
+		c.open.Add(-1)
+	}
+}
+
+// settle waits until the server has no connection any more, after the end of a program that was stopped: what that sent last may come in
+// later. Each host is asked once more, for it accepts its connections in their order.
+func (c *clients) settle(t testing.TB) {
+	t.Helper()
+	for _, host := range c.hosts {
+		conn, err := net.Dial("tcp4", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(conn, "?\r\n\r\n") // no request: it is answered, and not logged
+		io.Copy(io.Discard, conn)
+		conn.Close()
+	}
+	for end := time.Now().Add(time.Minute); c.open.Load() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d connections are still open", c.open.Load())
+		}
+	}
 }
 
 // refuse is the authority of a host that refuses connections: its port is bound, so that nobody else gets it, and nobody listens.
