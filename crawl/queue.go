@@ -62,8 +62,8 @@ type hostQueue struct {
 	index   int // in the line of its domain; -1 when not there
 }
 
-func (h *hostQueue) before(other *hostQueue) bool { return h.waiting[0].order < other.waiting[0].order }
-func (h *hostQueue) place() *int                  { return &h.index }
+func (h *hostQueue) rank() (beyond, order int) { return 0, h.waiting[0].order }
+func (h *hostQueue) place() *int               { return &h.index }
 
 // domainQueue is the hosts of one registrable domain. Its share is what one host may have.
 type domainQueue struct {
@@ -74,14 +74,10 @@ type domainQueue struct {
 	index int // in the queue's line; -1 when not there
 }
 
-// beyond is how far the next task would take the domain beyond its share.
-func (d *domainQueue) beyond() int { return max(0, d.busy+1-d.share) }
-
-func (d *domainQueue) before(other *domainQueue) bool {
-	if a, b := d.beyond(), other.beyond(); a != b {
-		return a < b
-	}
-	return d.ready[0].before(other.ready[0])
+// rank is how far the next task would take the domain beyond its share, and that task's order.
+func (d *domainQueue) rank() (beyond, order int) {
+	_, order = d.ready[0].rank()
+	return max(0, d.busy+1-d.share), order
 }
 
 func (d *domainQueue) place() *int { return &d.index }
@@ -229,11 +225,14 @@ func chooseTurns(tasks []*task, n int) (chosen, rest []*task) {
 	return chosen, rest
 }
 
-// line is a heap of what may start now, the first in front. Each knows its place.
-type line[T interface {
-	before(other T) bool
-	place() *int
-}] []T
+// turn is what waits in a line.
+type turn interface {
+	rank() (beyond, order int) // the smaller is before the larger
+	place() *int               // its index in the line, for the line to write
+}
+
+// line is a heap of what may start now, the first in front.
+type line[T turn] []T
 
 // settle puts x in or takes it out, and sees to it that it is where it belongs.
 func (l *line[T]) settle(x T, able bool) {
@@ -247,8 +246,12 @@ func (l *line[T]) settle(x T, able bool) {
 	}
 }
 
-func (l line[T]) Len() int           { return len(l) }
-func (l line[T]) Less(i, j int) bool { return l[i].before(l[j]) }
+func (l line[T]) Len() int { return len(l) }
+func (l line[T]) Less(i, j int) bool {
+	b, o := l[i].rank()
+	beyond, order := l[j].rank()
+	return b < beyond || b == beyond && o < order
+}
 func (l line[T]) Swap(i, j int) {
 	l[i], l[j] = l[j], l[i]
 	*l[i].place(), *l[j].place() = i, j
