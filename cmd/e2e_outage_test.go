@@ -61,12 +61,12 @@ func (w *world) wantToldOf(kind string, at time.Time) {
 func TestSilenceOfAllFeedsIsAnOutage(t *testing.T) {
 	t.Parallel()
 	s := healthySite(t, 8)
-	w := newWorld(t, s, "CRAWL_TIMEOUT=1s")
+	w := newWorld(t, s)
 	w.subscribe()
 	w.silent(runAt(0), "run")
 	s.all(hangs)
 	due := w.query("SELECT url, next_fetch_at, last_attempt_at FROM feeds")
-	e := w.run(runAt(1), "run")
+	e := w.with("CRAWL_TIMEOUT=1s").run(runAt(1), "run")
 	s.all(serves)
 	w.wantOutage(e)
 	s.cut()
@@ -147,7 +147,7 @@ func TestAnOutageSaysWhatToDo(t *testing.T) {
 func TestWhoMadeAnOutageGoesBehind(t *testing.T) {
 	t.Parallel()
 	s := healthySite(t, 12)
-	w := newWorld(t, s, "CRAWL_TIMEOUT=1s")
+	w := newWorld(t, s)
 	w.subscribe()
 	w.silent(runAt(0), "run")
 	s.all(isHTML)
@@ -161,10 +161,11 @@ func TestWhoMadeAnOutageGoesBehind(t *testing.T) {
 func TestAnOutageIsRememberedForTheHour(t *testing.T) {
 	t.Parallel()
 	s := healthySite(t, 8)
-	w := newWorld(t, s, "CRAWL_TIMEOUT=1s")
+	w := newWorld(t, s)
 	w.subscribe()
 	w.silent(runAt(0), "run")
 	s.all(hangs)
+	w = w.with("CRAWL_TIMEOUT=1s")
 	w.wantOutage(w.run(runAt(1), "run"))
 	w.change("INSERT INTO runs (host, kind, hour, started_at, finished_at, outcome) SELECT host, 'half-check', hour, started_at, finished_at, 'killed' FROM runs ORDER BY id DESC LIMIT 1")
 	w.change("UPDATE feeds SET last_fetched_at = '" + runAt(1).UTC().Format(time.RFC3339) + "' WHERE id = (SELECT min(id) FROM feeds)")
@@ -333,7 +334,7 @@ func TestDeadFeedsAndLateTimeoutsAreNoOutage(t *testing.T) {
 		}
 		s.add("News", 2)
 	}
-	w := newWorld(t, s, "CRAWL_TIMEOUT=1s")
+	w := newWorld(t, s)
 	w.subscribe()
 	w.silent(runAt(0), "run")
 	if n := w.number("SELECT count(*) FROM feeds WHERE consecutive_failures = 1"); n != 12 {
@@ -351,7 +352,7 @@ func TestDeadFeedsAndLateTimeoutsAreNoOutage(t *testing.T) {
 				}
 			}
 		})
-		w.silent(runAt(hour), "run")
+		w.with("CRAWL_TIMEOUT=4s").silent(runAt(hour), "run") // in which the others must answer
 		if n := w.number("SELECT count(*) FROM feeds WHERE last_error_kind = 'timeout'"); n != 3 {
 			t.Fatalf("hour %d: %d feeds with a time-out, not 3", hour, n)
 		}
@@ -430,7 +431,7 @@ func TestHalfCheckRemembersTheAnswersOfTheRun(t *testing.T) {
 		t.Run(end.String(), func(t *testing.T) {
 			t.Parallel()
 			s := healthySite(t, 12)
-			w := newWorld(t, s, "CRAWL_TIMEOUT=1s")
+			w := newWorld(t, s)
 			w.subscribe()
 			w.silent(runAt(0), "run")
 			s.edit(func() {
@@ -442,13 +443,13 @@ func TestHalfCheckRemembersTheAnswersOfTheRun(t *testing.T) {
 				}
 			})
 			s.cut()
-			run := w.with("CRAWL_TIMEOUT=5m").start(runAt(1), "run")
+			run := w.start(runAt(1), "run")
 			s.await(t, "the requests", arrived(12))
 			w.awaitItems(12*3+6, run)
 			run.signal(end)
 			run.wait()
 			s.cut()
-			w.silent(halfAt(1), "half-check")
+			w.with("CRAWL_TIMEOUT=1s").silent(halfAt(1), "half-check")
 			eachOnce(t, s.cut(), s.feeds[:6])
 			if n := w.number("SELECT count(*) FROM feeds WHERE last_error_kind = 'timeout' AND consecutive_failures = 1"); n != 6 {
 				t.Fatalf("%d feeds with a time-out, not 6", n)

@@ -135,11 +135,10 @@ func TestProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
 	// An address of documentation (RFC 5737), at which nobody is: net/http would never send requests for loopback to such a proxy.
 	const nowhere = "http://192.0.2.7/feed"
 	w := newWorld(t, nil).opening("127.0.0.0/8", "192.0.2.0/24")
-	w.env = append(w.env, "CRAWL_CONNECT_TIMEOUT=300ms", "CRAWL_TIMEOUT=1s")
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
 		w.env = append(w.env, name+"="+through)
 	}
-	if e := w.run(runAt(0), "check", nowhere); e.code != 1 {
+	if e := w.with("CRAWL_CONNECT_TIMEOUT=300ms", "CRAWL_TIMEOUT=1s").run(runAt(0), "check", nowhere); e.code != 1 {
 		t.Errorf("a fetch from nowhere: %s", e)
 	}
 	w.run(runAt(0), "check", host+feedPath).want(0)

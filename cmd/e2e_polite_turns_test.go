@@ -3,6 +3,7 @@ package cmd
 import (
 	"io"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -63,13 +64,13 @@ func (s *shared) requests() []string {
 func TestRedirectsWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
 	b := newWeb(t)
-	s := b.share(400 * time.Millisecond)
+	s := b.share(450 * time.Millisecond)
 	var urls []string
 	for n := range 12 {
 		urls = append(urls, s.from("/"+string(rune('a'+n))))
 	}
 	urls = append(urls, s.url+"/own1", s.url+"/own2")
-	w := newWorld(t, nil, "CRAWL_TIMEOUT=1500ms", "CRAWL_PER_HOST=1", "CRAWL_WORKERS=8")
+	w := newWorld(t, nil, "CRAWL_TIMEOUT=5s", "CRAWL_PER_HOST=1", "CRAWL_WORKERS=8")
 	w.follows(urls...)
 	b.quietly(w, runAt(0), "run")
 	same(t, "feeds that failed or were not read", nil, w.query(
@@ -97,14 +98,13 @@ func TestAKillWhileRedirectsWait(t *testing.T) {
 	w := newWorld(t, nil, "CRAWL_PER_HOST=1", "CRAWL_WORKERS=2")
 	w.follows(urls...)
 	b.tick(runAt(0))
-	run := w.start(runAt(0), "run")
-	for len(s.requests()) == 0 || len(b.asked()) < len(urls) {
-		if time.Since(run.began) > soon {
-			t.Fatalf("asked for %v, then for %v", b.asked(), s.requests())
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	time.Sleep(200 * time.Millisecond) // for the last answers
+	points := filepath.Join(t.TempDir(), "points")
+	run := w.with("CRAWL_TEST_POINTS="+points).start(runAt(0), "run")
+	await(t, "a request where the redirects lead", func() bool { return len(s.requests()) > 0 })
+	await(t, "all first answers", func() bool {
+		passed := strings.Join(lines(t, points), " ")
+		return strings.Count(passed, "moved") == 3 && strings.Count(passed, "fetched") == 2
+	})
 	w.run(runAt(0), "kill").want(0)
 	run.wait().want(5)
 	same(t, "feeds that were counted or are held", nil, w.query(
@@ -134,16 +134,16 @@ func TestASilentHostToWhichRedirectsLead(t *testing.T) {
 	b := newWeb(t)
 	s := b.share(0)
 	var urls []string
-	for n := range 10 {
+	for n := range 6 {
 		urls = append(urls, s.from("/"+string(rune('a'+n))))
 	}
-	w := newWorld(t, nil, "CRAWL_TIMEOUT=800ms", "CRAWL_PER_HOST=1")
+	w := newWorld(t, nil, "CRAWL_PER_HOST=1")
 	w.follows(append(b.crowd(1), urls...)...)
 	b.quietly(w, runAt(0), "run")
 	s.mu.Lock()
 	s.takes = time.Minute
 	s.mu.Unlock()
-	b.quietly(w, runAt(1), "run")
+	b.quietly(w.with("CRAWL_TIMEOUT=2500ms"), runAt(1), "run")
 	if n := w.number("SELECT count(*) FROM feeds WHERE consecutive_failures = 1 AND last_error_kind = 'timeout'"); n != len(urls) || len(s.requests()) != 2*len(urls) {
 		t.Errorf("%d of %d feeds are counted, after %d requests", n, len(urls), len(s.requests()))
 	}

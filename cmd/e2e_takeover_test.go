@@ -180,7 +180,7 @@ func bootID(t *testing.T) string {
 }
 
 // processState is the state letter of /proc/PID/stat: S while it sleeps, Z once it ended.
-func processState(t *testing.T, pid int) byte {
+func processState(t testing.TB, pid int) byte {
 	t.Helper()
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {

@@ -213,16 +213,27 @@ func (w *world) tryQuery(query string, args ...any) ([]string, error) {
 	return list, rows.Err()
 }
 
-// awaitItems waits until so many items are in the database while the run goes on: a few seconds at most, for results are
-// merged as they come.
+// awaitItems waits until so many items are in the database, which must be while the run goes on, for results are merged as they come.
 func (w *world) awaitItems(n int, run *process) {
 	w.t.Helper()
-	for stored := ""; stored != fmt.Sprint(n); time.Sleep(20 * time.Millisecond) {
+	stored := ""
+	await(w.t, fmt.Sprint(n, " items in the database"), func() bool {
 		if rows, err := w.tryQuery("SELECT count(*) FROM items"); err == nil {
 			stored = rows[0]
 		}
-		if passed := time.Since(run.began); passed > soon {
-			w.t.Fatalf("after %v %s items are in the database, not %d", passed, stored, n)
+		if state := processState(w.t, run.child.Process.Pid); state == 'Z' {
+			w.t.Fatalf("the run ended with %s items in the database, not %d", stored, n)
+		}
+		return stored == fmt.Sprint(n)
+	})
+}
+
+// await waits for what comes by itself, at most a minute.
+func await(t testing.TB, what string, here func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !here(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s did not come", what)
 		}
 	}
 }

@@ -35,7 +35,8 @@ type siteRequest struct {
 	feed   *siteFeed
 	at     time.Time
 	header http.Header
-	status int // 0 until an answer was written to its end
+	status int  // 0 until an answer was written to its end
+	gone   bool // the client did not wait for it
 }
 
 var siteNumber atomic.Int32
@@ -142,11 +143,13 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 
 	time.Sleep(delay)
-	if !s.pass(r, gate) || !s.write(w, r, a) {
-		return
-	}
+	whole := s.pass(r, gate) && s.write(w, r, a)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !whole {
+		entry.gone = true
+		return
+	}
 	entry.status = a.status
 	f.remember(a)
 	s.news.Broadcast()

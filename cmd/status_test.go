@@ -27,12 +27,10 @@ func TestStatusOfAForcedRun(t *testing.T) {
 	later := runAt(0).Add(5 * time.Minute)
 	p := w.start(later, "run", "--force")
 	shown := ""
-	for began := time.Now(); !strings.Contains(shown, `"running": {`) || !strings.Contains(shown, `"flag": {`); time.Sleep(20 * time.Millisecond) {
-		if time.Since(began) > 10*time.Second {
-			t.Fatalf("no run is shown: %s", shown)
-		}
+	await(t, "a run in the status", func() bool {
 		shown = w.run(later, "status", "--json").want(0).stdout
-	}
+		return strings.Contains(shown, `"running": {`) && strings.Contains(shown, `"flag": {`)
+	})
 	for _, never := range []string{`"run": 0`, `: ""`, `"started": "[0-9]+"`, `[0-9]\.[0-9]+Z"`, `"done": true`, `"complete": true`} {
 		if found := regexp.MustCompile(never).FindString(shown); found != "" {
 			t.Errorf("the status has %s: %s", found, shown)
@@ -87,11 +85,7 @@ func TestJudgeOfAStalledRun(t *testing.T) {
 	site.edit(func() { feed.gate = gate })
 	defer close(gate)
 	w.start(runAt(0), "run")
-	for began := time.Now(); !strings.Contains(w.run(runAt(0), "status", "--json").stdout, `"running": {`); time.Sleep(20 * time.Millisecond) {
-		if time.Since(began) > 10*time.Second {
-			t.Fatal("no run is shown")
-		}
-	}
+	await(t, "a run in the status", func() bool { return strings.Contains(w.run(runAt(0), "status", "--json").stdout, `"running": {`) })
 	if e := w.run(runAt(0).Add(20*time.Minute), "status", "--check").want(1); !strings.Contains(e.stderr, "has made no progress since") {
 		t.Errorf("%s", e)
 	}

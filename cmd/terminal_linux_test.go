@@ -77,11 +77,7 @@ func (s *screen) String() string {
 // await waits until the screen shows a text.
 func (s *screen) await(text string) {
 	s.t.Helper()
-	for began := time.Now(); !strings.Contains(s.String(), text); time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > 10*time.Second {
-			s.t.Fatalf("the screen never shows %q, but\n%s", text, s)
-		}
-	}
+	await(s.t, fmt.Sprintf("%q on the screen", text), func() bool { return strings.Contains(s.String(), text) })
 }
 
 // end waits for the child's end and returns its code.

@@ -54,6 +54,7 @@ func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
 			f.what = cut
 		}
 	case errors.As(err, &next):
+		p.s.cfg.point("moved")
 		f.what, f.onward = moved, &onward{c, next, at}
 		f.event.answered, f.event.allowed, f.event.end = true, next.AllowedNet, at
 	default:
