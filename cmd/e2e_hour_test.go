@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A second before the start minute is the last hour, the start minute itself the next.
+// Half a minute before the start minute is the last hour, the start minute itself the next.
 func TestTheStartMinuteBeginsAnotherHour(t *testing.T) {
 	t.Parallel()
 	s := healthySite(t, 2)
@@ -16,9 +16,9 @@ func TestTheStartMinuteBeginsAnotherHour(t *testing.T) {
 		at   time.Time
 		hour string
 	}{
-		{runAt(0).Add(-6 * time.Second), hourOf(-1)},
+		{runAt(0).Add(-35 * time.Second), hourOf(-1)},
 		{runAt(0).Add(-5 * time.Second), hourOf(0)},
-		{runAt(1).Add(-6 * time.Second), hourOf(0)},
+		{runAt(1).Add(-35 * time.Second), hourOf(0)},
 		{runAt(1).Add(-5 * time.Second), hourOf(1)},
 	} {
 		e := w.run(c.at, "run", "--json").want(0)
