@@ -11,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -105,7 +104,7 @@ func TestRunOnTerminal(t *testing.T) {
 	w := newWorld(t, site)
 	w.subscribe()
 	s, c := onTerminal(t, append(slices.Clone(w.env), "NO_COLOR=1"), "run")
-	s.await("News ")
+	s.await("1 of 2")
 	close(gate)
 	if code := s.end(c); code != 0 {
 		t.Errorf("code %d", code)
@@ -168,7 +167,10 @@ func TestPasswordPrompt(t *testing.T) {
 	c.ok("add", "--no-fetch", c.url+"/news.rss")
 	s, child := onTerminal(t, c.env, "set", "1", "--user", "me")
 	s.await("password of me: ")
-	time.Sleep(50 * time.Millisecond) // the echo goes off right after the prompt
+	await(t, "the end of the echo", func() bool { // it goes off right after the prompt
+		mode, err := unix.IoctlGetTermios(int(s.keys.Fd()), unix.TCGETS)
+		return err == nil && mode.Lflag&unix.ECHO == 0
+	})
 	s.enter("verysecret")
 	if code := s.end(child); code != 0 || strings.Contains(s.String(), "verysecret") {
 		t.Errorf("code %d, screen %q", code, s)
