@@ -119,7 +119,7 @@ func (w *world) awaitRuns(n int, from time.Time) {
 	}
 }
 
-func lines(t *testing.T, file string) []string {
+func lines(t testing.TB, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil && !os.IsNotExist(err) {
