@@ -121,8 +121,12 @@ func (a *app) tellAdded(one adding, err error) error {
 		a.complain(fmt.Errorf("add %s: %w", one.name, err))
 		return errSaid
 	case len(one.Candidates) > 0:
+		who := "it"
+		if one.Found == "refresh" {
+			who = "the page that it leads to"
+		}
 		a.complain(&usageError{
-			fmt.Errorf("add %s: it names %s", one.name, store.Count(len(one.Candidates), "feed")),
+			fmt.Errorf("add %s: %s names %s", one.name, who, store.Count(len(one.Candidates), "feed")),
 			"choose one of these, and add that",
 		})
 		if a.json {

@@ -174,7 +174,7 @@ func TestTheDeadlineEndsTheHour(t *testing.T) {
 	}
 	w.converged(halfAt(2))
 	doors(shut)
-	late := w.run(halfAt(2).Add(time.Minute), "run", "--feed", s.feeds[quick].url, "--deadline", "1s").want(3)
+	late := w.run(halfAt(2).Add(time.Minute), "run", "--feed", s.feeds[quick].url, "--deadline", "4s").want(3)
 	if !oneLine(late.stderr, "a run fetches what is left when it is due") {
 		t.Fatalf("the half-check is said to go on with feeds that were named: %s", late)
 	}
@@ -198,7 +198,7 @@ func TestWhatTheDeadlineLeftIsToldUntilItIsFetched(t *testing.T) {
 		}
 	})
 	at := halfAt(1)
-	e := w.run(at, "half-check", "--deadline", "1s").want(3)
+	e := w.run(at, "half-check", "--deadline", "4s").want(3)
 	if !strings.HasPrefix(e.stderr, "crawl: unfinished: the deadline is reached; it leaves 4 feeds\nhint: crawl run fetches at once ") {
 		t.Fatalf("the half-check does not say what it leaves: %s", e)
 	}
@@ -247,7 +247,7 @@ func TestWhatADeadHalfCheckLeftIsTold(t *testing.T) {
 	w.silent(runAt(0), "run")
 	gate := make(chan struct{})
 	s.edit(func() { f.gate = gate })
-	w.with("CRAWL_TEST_KILL=step-before-optimize").run(halfAt(1), "half-check", "--deadline", "1s").wantKilled()
+	w.with("CRAWL_TEST_KILL=step-before-optimize").run(halfAt(1), "half-check", "--deadline", "4s").wantKilled()
 	close(gate)
 	w.silent(halfAt(1).Add(time.Minute), "half-check")
 	if e := w.run(halfAt(1).Add(2*time.Minute), "status", "--check").want(1); !strings.Contains(e.stderr, ": the half-check left 1 feed\nhint: crawl run ") {

@@ -70,6 +70,14 @@ func serveScript(w http.ResponseWriter, r *http.Request) {
 		leads("blog.atom")
 	case "/leads-twice":
 		leads("/leads")
+	case "/leads-to-two":
+		leads("/two")
+	case "/wall": // a visitor without cookies is sent elsewhere
+		leads("/none")
+	case "/leads-oddly":
+		leads("HTTP://someone:verysecret@" + r.Host + "/news.rss?b=1#top")
+	case "/names-oddly":
+		page(link("HTTP://someone:verysecret@"+r.Host+"/news.rss?c=1#top") + link("/news.rss?c=1"))
 	case "/leads-away":
 		leads("http://10.0.0.1/secretpath")
 	case "/page":
@@ -84,6 +92,9 @@ func serveScript(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "out of order", http.StatusInternalServerError)
 	case "/closed":
 		w.WriteHeader(http.StatusUnauthorized)
+	case "/wall/rss.xml":
+		body, _ := demoFiles.ReadFile("demo/news.rss")
+		w.Write(body)
 	case "/news.rss", "/blog.atom", "/journal.rdf", "/notes.json":
 		body, _ := demoFiles.ReadFile("demo" + r.URL.Path)
 		w.Write(body)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"crawl/crawl/feed"
@@ -116,28 +117,35 @@ func (a *adding) find(ctx context.Context, url string) (AddResult, error) {
 	if err == nil {
 		return a.keep(ctx, hit{url: url, resp: resp, doc: doc})
 	}
-	defer func() { resp.Release() }()
+	defer resp.Release()
 	if resp == nil || !isPage(err) {
 		return AddResult{}, err
 	}
 	page := feed.Discover(resp.Body, resp.URL)
-	if to := page.Refresh; to != "" && len(page.Feeds) == 0 { // once: a page there leads no further (HTTP.md R7)
-		next, doc, notFound := a.ask(ctx, to)
-		switch {
-		case notFound == nil:
-			return a.keep(ctx, hit{url: to, found: "refresh", resp: next, doc: doc})
-		case next != nil && isPage(notFound):
-			resp.Release()
-			resp, page = next, feed.Discover(next.Body, next.URL)
-		default:
-			next.Release()
+	if named := stored(page.Feeds); len(named) > 0 {
+		return a.oneOf(ctx, named, "link")
+	}
+	paths := feed.CommonPaths(resp.URL)
+	for _, to := range stored([]Candidate{{URL: page.Refresh}}) { // once: a page there leads no further (HTTP.md R7)
+		next, doc, there := a.ask(ctx, to.URL)
+		if there == nil {
+			return a.keep(ctx, hit{url: to.URL, found: "refresh", resp: next, doc: doc})
 		}
-		err = fmt.Errorf("the page leads to %s: %w", fetch.Redact(to), notFound)
+		defer next.Release()
+		if next != nil && isPage(there) {
+			if named := stored(feed.Discover(next.Body, next.URL).Feeds); len(named) > 0 {
+				return a.oneOf(ctx, named, "refresh")
+			}
+			paths = append(feed.CommonPaths(next.URL), paths...)
+		}
+		err = fmt.Errorf("the page leads to %s: %w", fetch.Redact(to.URL), there)
 	}
-	if len(page.Feeds) > 0 {
-		return a.oneOf(ctx, page.Feeds, "link")
-	}
-	for _, path := range feed.CommonPaths(resp.URL) {
+	asked := map[string]bool{}
+	for _, path := range paths {
+		if asked[path] {
+			continue
+		}
+		asked[path] = true
 		if resp, doc, err := a.ask(ctx, path); err == nil {
 			return a.keep(ctx, hit{url: path, found: "path", resp: resp, doc: doc})
 		} else {
@@ -145,6 +153,20 @@ func (a *adding) find(ctx context.Context, url string) (AddResult, error) {
 		}
 	}
 	return AddResult{}, fmt.Errorf("no feed found at %s: %w", fetch.Redact(url), err)
+}
+
+// stored gives what a page names as it would be stored, each once: without user and password, which would be a stranger's.
+func stored(named []Candidate) (list []Candidate) {
+	for _, c := range named {
+		var err error
+		if c.URL, _, _, err = fetch.Normalize(c.URL); err != nil || c.URL == "" {
+			continue
+		}
+		if !slices.ContainsFunc(list, func(have Candidate) bool { return have.URL == c.URL }) {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // isPage reports whether what was read is no feed, so perhaps a page that names one.
