@@ -109,6 +109,16 @@ func (a *app) openOrCreate(ctx context.Context, use func(d *state.Dir, s *store.
 // client checks URLs as the fetches of a run will.
 func (a *app) client() (*fetch.Client, error) { return fetch.New(a.crawlConfig().Fetch) }
 
+// startMinute is that of the last run, which the directory keeps, else the setting's: for those who speak of what is under way, whatever
+// is set where they are typed. What begins something takes the setting, whose default is the kept one.
+func (a *app) startMinute(d *state.Dir) (int, error) {
+	minute, err := d.StartMinute()
+	if minute < 0 {
+		minute = a.run.StartMinute
+	}
+	return minute, err
+}
+
 // say prints a line on standard output if that is a terminal or -v was given: what a command did, for those who watch.
 func (a *app) say(format string, args ...any) {
 	if (a.terminal || a.verbose) && !a.json && !a.quiet {

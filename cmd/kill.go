@@ -51,8 +51,11 @@ func runKill(ctx context.Context, a *app, o killOptions) error {
 		return err
 	}
 	d.Point = a.point
-	hour := state.Hour(a.now(), a.run.StartMinute)
-	if err := d.SetKill(state.Kill{At: a.now().UTC().Truncate(time.Second), Hour: hour}); err != nil {
+	minute, err := a.startMinute(d)
+	if err != nil {
+		return err
+	}
+	if err := d.SetKill(state.Kill{At: a.now().UTC().Truncate(time.Second), Hour: state.Hour(a.now(), minute)}); err != nil {
 		return fmt.Errorf("set the kill flag: %w", err)
 	}
 	holder, err := d.Holder()

@@ -126,6 +126,9 @@ func (a *app) nothingYet(err error) error {
 // status collects what is known.
 func (a *app) status(ctx context.Context, d *state.Dir, db *store.Store) (s status, err error) {
 	cfg := a.crawlConfig()
+	if cfg.Settings.StartMinute, err = a.startMinute(d); err != nil {
+		return s, err
+	}
 	hour := state.Hour(a.now(), cfg.Settings.StartMinute)
 	s.Hour, s.host, s.hook = stamp(hour), d.ID, cfg.Settings.Hook != ""
 	if s.holder, err = d.Holder(); err != nil {
