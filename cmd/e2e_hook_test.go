@@ -103,3 +103,23 @@ func TestAHookFindsAnotherDirectory(t *testing.T) {
 		}
 	}
 }
+
+// Whoever purges a cache or follows what changes must hear of a database that was put back from a backup, though nothing is new.
+func TestTheHookIsCalledOfANewEpoch(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 2)
+	w, calls := hooked(t, s, "true")
+	w.silent(runAt(0), "run")
+	database := filepath.Join(w.dir, "crawl.db")
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	copyDatabase(t, database, backup)
+	w.run(runAt(0), "remove", s.feeds[0].url, "--yes").want(0)
+	w.silent(runAt(1), "run")
+	copyDatabase(t, backup, database)
+	before := len(calls())
+	w.run(runAt(2), "run").want(0)
+	w.silent(runAt(3), "run")
+	if n := len(calls()) - before; n != 1 {
+		t.Errorf("the hook was called %d times after the restore", n)
+	}
+}

@@ -79,7 +79,7 @@ func hookPath() []string {
 }
 
 // hookDue: whenever there are changes above the seq that the hook last dealt with, so that a forced run or a late import is
-// not missed.
+// not missed; also across the gap that a new epoch begins with, for what the hook has told others of is gone.
 func (s *session) hookDue(ctx context.Context, after int64) (bool, error) {
 	if s.cfg.Settings.Hook == "" {
 		return false, nil
