@@ -28,8 +28,8 @@ func TestNameFailures(t *testing.T) {
 		fails: map[string]dnsmessage.RCode{"broken.example": dnsmessage.RCodeServerFailure, "refused.example": dnsmessage.RCodeRefused},
 		mute:  map[string]bool{"mute.example": true},
 	}
-	fresh := func() *Client {
-		c := newClient(t, func(o *Options) { o.ConnectTimeout = 500 * time.Millisecond })
+	fresh := func(timeout time.Duration) *Client {
+		c := newClient(t, func(o *Options) { o.ConnectTimeout = timeout })
 		c.resolver = newResolver(t, known)
 		return c
 	}
@@ -38,20 +38,23 @@ func TestNameFailures(t *testing.T) {
 		return asError(t, err)
 	}
 	for _, tt := range []struct {
-		host  string
-		local bool // when the resolver has said nothing else
+		host    string
+		local   bool // when the resolver has said nothing else
+		timeout time.Duration
 	}{
-		{"unknown.example", false}, {"empty.example", false}, {"broken.example", true}, {"mute.example", true},
+		{"unknown.example", false, time.Minute}, {"empty.example", false, time.Minute}, {"broken.example", true, time.Minute},
+		{"mute.example", true, 300 * time.Millisecond},
 	} {
-		if e := get(fresh(), tt.host); e.Kind != KindDNS || e.Local != tt.local || e.Answered || strings.Contains(e.Error(), "secret") {
+		if e := get(fresh(tt.timeout), tt.host); e.Kind != KindDNS || e.Local != tt.local || e.Answered || strings.Contains(e.Error(), "secret") {
 			t.Errorf("%s: kind %s, local %v: %v", tt.host, e.Kind, e.Local, e)
 		}
 	}
 	// While the resolver answers others, one name's trouble is that name's own.
-	c := fresh()
+	known.heard = make(chan string, 1)
+	c := fresh(2 * time.Second)
 	done := make(chan *Error)
 	go func() { done <- get(c, "mute.example") }()
-	time.Sleep(50 * time.Millisecond)
+	<-known.heard
 	get(c, "unknown.example")
 	if e := <-done; e.Kind != KindDNS || e.Local {
 		t.Errorf("mute while others resolve: kind %s, local %v: %v", e.Kind, e.Local, e)
@@ -124,21 +127,25 @@ func TestOwnProxyFailures(t *testing.T) {
 		}
 		return e.Local
 	}
-	fresh := func() *Client {
-		c := newClient(t, func(o *Options) { o.ConnectTimeout = 500 * time.Millisecond })
+	fresh := func(timeout time.Duration) *Client {
+		c := newClient(t, func(o *Options) { o.ConnectTimeout = timeout })
 		c.resolver = newResolver(t, known)
 		return c
 	}
-	for proxy, local := range map[string]bool{"unknown.example": false, "here.example": false, "broken.example": true, "mute.example": true} {
-		if got := get(fresh(), proxy); got != local {
+	for proxy, local := range map[string]bool{"unknown.example": false, "here.example": false, "broken.example": true} {
+		if got := get(fresh(time.Minute), proxy); got != local {
 			t.Errorf("%s: local %v", proxy, got)
 		}
 	}
+	if !get(fresh(300*time.Millisecond), "mute.example") {
+		t.Error("a resolver that says nothing, and the proxy is blamed")
+	}
 	// While the resolver finds the proxies of others, one that it does not find is that feed's trouble.
-	c := fresh()
+	known.heard = make(chan string, 1)
+	c := fresh(2 * time.Second)
 	done := make(chan bool)
 	go func() { done <- get(c, "mute.example") }()
-	time.Sleep(50 * time.Millisecond)
+	<-known.heard
 	get(c, "here.example")
 	if <-done {
 		t.Error("a name without answer while others resolve is this machine's fault")

@@ -65,7 +65,7 @@ func (s *framed) start(t *testing.T) (url string, c *Client) {
 			go s.serve(conn)
 		}
 	}()
-	c = newClient(t, func(o *Options) { o.Timeout = 3 * time.Second })
+	c = newClient(t, func(o *Options) { o.Timeout = time.Minute })
 	c.tlsConfig = func(config *tls.Config) {
 		config.RootCAs = x509.NewCertPool()
 		config.RootCAs.AddCert(certified.Certificate())

@@ -15,6 +15,7 @@ type names struct {
 	addrs map[string][]string
 	fails map[string]dnsmessage.RCode
 	mute  map[string]bool     // no answer is ever given
+	heard chan string         // is told of those, if there is room
 	later map[string][]string // the addresses that a name has from its second A query on
 }
 
@@ -54,6 +55,10 @@ func (n names) answer(packet []byte) []byte {
 	m.Response, m.RecursionAvailable, m.Additionals = true, true, nil
 	switch code, fails := n.fails[name]; {
 	case n.mute[name]:
+		select {
+		case n.heard <- name:
+		default:
+		}
 		return nil
 	case fails:
 		m.RCode = code

@@ -148,9 +148,9 @@ func TestConnectTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	c := newClient(t, func(o *Options) { o.ConnectTimeout = 300 * time.Millisecond })
+	c := newClient(t, func(o *Options) { o.ConnectTimeout = time.Second })
 	_, err = c.Get(t.Context(), Request{URL: "https://" + l.Addr().String()})
-	if e := asError(t, err); e.Kind != KindTimeout || !strings.Contains(e.Error(), "no TLS handshake within 300ms") {
+	if e := asError(t, err); e.Kind != KindTimeout || !strings.Contains(e.Error(), "no TLS handshake within 1s") {
 		t.Errorf("%s: %v", e.Kind, e)
 	}
 }
