@@ -95,6 +95,10 @@ func TestHalfCheckTakesOverFromAStalledRun(t *testing.T) {
 	t.Parallel()
 	w, old := hanging(t, "CRAWL_TAKEOVER_WAIT=1s", "CRAWL_TIMEOUT=20m")
 	w.awaitItems(6, old)
+	await(t, "the end of the merge", func() bool {
+		memory, err := os.ReadFile(filepath.Join(w.dir, "memory.json"))
+		return err == nil && strings.Contains(string(memory), fmt.Sprintf(`"highest_seq":%d}`, w.number("SELECT max(seq) FROM changes")))
+	})
 	w.nothingToDo(runAt(0).Add(5*time.Minute), "half-check")
 	old.signal(syscall.SIGSTOP)
 	w.run(runAt(0).Add(12*time.Minute), "half-check").want(0).wantTakeover(old, "no progress for 1")
