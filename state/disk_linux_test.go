@@ -63,7 +63,7 @@ func TestNotPermittedIsNotDamage(t *testing.T) {
 	}
 	info := list(t, d)[0]
 	err := errors.Join(d.SetFlag(Flag{Hour: testHour}), os.Chmod(info.Path, 0), os.Chmod(d.file(flagName), 0),
-		os.Chmod(filepath.Dir(d.Path), 0o755), os.Chmod(d.snapshots(), 0o777)) // the files can be reached, and could be moved
+		os.Chmod(filepath.Dir(d.Path), 0o755), os.Chmod(d.Path, 0o755), os.Chmod(d.snapshots(), 0o777)) // the files can be reached, and could be moved
 	if err != nil {
 		t.Fatal(err)
 	}

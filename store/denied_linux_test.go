@@ -126,7 +126,7 @@ func useAsAnother(t *testing.T, path string, otherUser bool) string {
 	t.Helper()
 	cmd := childCommand(t, path, "use")
 	if otherUser {
-		if err := reachable(cmd.Path, path); err != nil {
+		if err := errors.Join(reachable(cmd.Path, path), os.Chmod(cmd.Path, 0o755)); err != nil { // whatever the umask was
 			t.Skip("needs a user other than root, who can reach the test binary:", err)
 		}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
