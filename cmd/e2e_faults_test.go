@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/mattn/go-sqlite3"
+
+	"crawl/crawl"
 )
 
 // A snapshot that was damaged before its merge costs a warning and perhaps requests, never rows.
@@ -53,6 +55,131 @@ func TestADamagedSnapshotCostsNoRows(t *testing.T) {
 		w.sound()
 		w.unblamed()
 		w.nothingToDo(halfAt(0).Add(time.Minute), "half-check")
+	}
+}
+
+// A snapshot that is damaged after its merge is as one that is not there: what reads it for feeds that came since gives one warning, and
+// nobody else's work is held up. It ended each run of the hour, and the dry run.
+func TestASnapshotDamagedAfterItsMergeHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"run", "half-check"} {
+		s := newSite(t)
+		s.add("Damaged", 3)
+		s.add("Damaged", 3)
+		w := newWorld(t, s)
+		w.subscribe()
+		w.silent(runAt(0), "run")
+		w.silent(runAt(1), "run", "--category", "Damaged")
+		owed := []*siteFeed{s.add("Damaged", 3), s.add("Sound", 3)}
+		w.subscribe(owed...)
+		w.damage("Damaged")
+		s.cut()
+		w.foretells(halfAt(1), command, owed)
+		w.converged(halfAt(1).Add(time.Minute))
+		w.silent(halfAt(1).Add(time.Minute), "status", "--check")
+	}
+}
+
+// Where the notes of a damaged snapshot are needed, to tell what a half-check left, its category is not done: that is told by those who
+// read, and whoever comes first does it. Status ended with an error.
+func TestASnapshotThatNotesWhatWasLeftIsDamaged(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"run", "half-check"} {
+		s := newSite(t)
+		left := []*siteFeed{s.add("Damaged", 3), s.add("Damaged", 3), s.add("Sound", 3)}
+		w := newWorld(t, s)
+		w.subscribe()
+		w.silent(runAt(0), "run")
+		gate := make(chan struct{})
+		s.edit(func() {
+			for _, f := range left {
+				f.gate = gate
+			}
+		})
+		w.run(halfAt(1), "half-check", "--deadline", "1s").want(3)
+		close(gate)
+		s.cut()
+		w.damage("Damaged")
+		const passed = "a damaged file is passed over"
+		at := halfAt(1).Add(time.Minute)
+		if e := w.run(at, "status").want(0); !oneLine(e.stderr, passed) || !strings.Contains(e.stdout, ", not complete: the half-check left 1 feed\n") {
+			t.Errorf("%s", e)
+		}
+		w.run(at, "status", "--check").want(1)
+		w.foretells(at, command, left[:2])
+		if e := w.run(at, "status", "--check").want(1); !strings.HasSuffix(e.stderr, "not complete: the half-check left 1 feed\nhint: "+crawl.LeftHint+"\n") {
+			t.Errorf("%s", e)
+		}
+		w.silent(at, "run", "--feed", left[2].url)
+		w.silent(at, "status", "--check")
+		w.converged(at.Add(time.Minute))
+	}
+}
+
+// A snapshot that is damaged while it is extended costs what it noted, and not the run.
+func TestASnapshotDamagedWhileItIsExtended(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.add("Damaged", 3)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	fresh := []*siteFeed{s.add("Damaged", 3), s.add("Sound", 3)}
+	w.subscribe(fresh...)
+	gate := make(chan struct{})
+	s.edit(func() { fresh[0].gate = gate })
+	s.cut()
+	run := w.start(halfAt(0), "half-check")
+	s.await(t, "the new feeds' requests", arrived(2))
+	w.damage("Damaged")
+	close(gate)
+	if e := run.wait().want(0); !oneLine(e.stderr, "a damaged file was set aside") {
+		t.Errorf("want one warning of %s", e)
+	}
+	eachOnce(t, s.cut(), fresh)
+	w.setAside()
+	w.converged(halfAt(0).Add(time.Minute))
+}
+
+// damage turns over a bit in the middle of a category's snapshot.
+func (w *world) damage(category string) {
+	w.t.Helper()
+	name := fmt.Sprintf("snapshots/%d.jsonl", w.number("SELECT id FROM categories WHERE name = ?", category))
+	text := []byte(w.read(name))
+	text[len(text)/2] ^= 4
+	w.write(name, string(text))
+}
+
+// foretells checks that where a snapshot is damaged the dry run tells of it and of just the feeds that the command then asks, which sets that
+// snapshot aside with one warning.
+func (w *world) foretells(at time.Time, command string, owed []*siteFeed) {
+	w.t.Helper()
+	e := w.run(at, "run", "--dry-run", "--json").want(0)
+	var plan []planned
+	if err := json.Unmarshal([]byte(e.stdout), &plan); err != nil || !oneLine(e.stderr, "a damaged file is passed over") {
+		w.t.Fatalf("%v: %s", err, e)
+	}
+	for _, p := range plan {
+		if is := func(f *siteFeed) bool { return f.url == p.URL }; p.Fetch != slices.ContainsFunc(owed, is) {
+			w.t.Errorf("%s: fetched %v: %s", p.URL, p.Fetch, p.Reason)
+		}
+	}
+	if e := w.run(at, command).want(0); !oneLine(e.stderr, "a damaged file was set aside") {
+		w.t.Errorf("want one warning of %s", e)
+	}
+	eachOnce(w.t, w.site.cut(), owed)
+	w.setAside()
+}
+
+// setAside checks that one file was set aside, and removes it.
+func (w *world) setAside() {
+	w.t.Helper()
+	moved, err := filepath.Glob(filepath.Join(w.dir, "snapshots", "bad", "*"))
+	if err != nil || len(moved) != 1 {
+		w.t.Fatalf("set aside: %v, %v", moved, err)
+	}
+	if err := os.Remove(moved[0]); err != nil {
+		w.t.Fatal(err)
 	}
 }
 

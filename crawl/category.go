@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -30,30 +31,17 @@ type category struct {
 	dirty   bool
 }
 
-// resume opens the part of this hour that an earlier process left, and learns which feeds it has. Of an extension only those that are
-// left to the next hour count: the others' lines may be of before they became due again.
-func (c *category) resume(dir *state.Dir) error {
-	if err := c.ensure(dir); err != nil {
-		return err
-	}
-	c.had = map[int64]bool{}
-	for line, err := range c.part.Lines() {
-		if err != nil {
-			return err
-		}
-		if c.base == nil || isNote(line, store.Deferred) {
-			c.had[line.Feed] = true
-		}
-	}
-	return nil
-}
-
-// ensure opens the part on first use.
-func (c *category) ensure(dir *state.Dir) error {
+// ensure opens the part on first use. What that begins with is in the database: where it has been damaged since it was read, the part begins
+// with nothing.
+func (c *category) ensure(s *session) error {
 	if c.part != nil {
 		return nil
 	}
-	part, err := dir.Part(c.header, c.base)
+	part, err := s.dir.Part(c.header, c.base)
+	damaged, err := s.contain(context.Background(), err)
+	if damaged {
+		part, err = s.dir.Part(c.header, nil)
+	}
 	if err != nil {
 		return fmt.Errorf("open the snapshot of category %q: %w", c.Name, err)
 	}
@@ -62,13 +50,13 @@ func (c *category) ensure(dir *state.Dir) error {
 }
 
 // write appends a feed's line. Without data it is a line that only says what became of the feed.
-func (c *category) write(dir *state.Dir, line state.Line) error {
+func (c *category) write(s *session, line state.Line) error {
 	c.pending--
 	c.done++
 	if c.loose {
 		return nil
 	}
-	if err := c.ensure(dir); err != nil {
+	if err := c.ensure(s); err != nil {
 		return err
 	}
 	c.dirty = true
@@ -82,7 +70,7 @@ func (c *category) write(dir *state.Dir, line state.Line) error {
 func (c *category) complete() bool { return c.pending == 0 && c.open == 0 }
 
 // secure makes what was written durable: closes the snapshot if it is complete (then the snapshot is returned), else syncs it.
-func (c *category) secure(dir *state.Dir, s *session) (*store.Snapshot, error) {
+func (c *category) secure(s *session) (*store.Snapshot, error) {
 	if c.loose {
 		return nil, nil
 	}
@@ -90,7 +78,7 @@ func (c *category) secure(dir *state.Dir, s *session) (*store.Snapshot, error) {
 		c.dirty = false
 		return nil, c.part.Sync()
 	}
-	if err := c.ensure(dir); err != nil {
+	if err := c.ensure(s); err != nil {
 		return nil, err
 	}
 	closing, err := c.part.Close(s.run, s.cfg.Now())
@@ -98,7 +86,7 @@ func (c *category) secure(dir *state.Dir, s *session) (*store.Snapshot, error) {
 		return nil, fmt.Errorf("close the snapshot of category %q: %w", c.Name, err)
 	}
 	c.part, c.dirty = nil, false
-	return &store.Snapshot{Host: dir.ID, Category: c.ID, Hour: closing.Hour, ID: closing.ID}, nil
+	return &store.Snapshot{Host: s.dir.ID, Category: c.ID, Hour: closing.Hour, ID: closing.ID}, nil
 }
 
 // leave keeps the part for the next invocation.

@@ -15,6 +15,10 @@ func (s *session) unfinished(ctx context.Context, old found) ([]*category, error
 	if err != nil {
 		return nil, err
 	}
+	left, err := s.mayHaveLeft(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var out []*category
 	for _, c := range all {
 		if c.Active == 0 {
@@ -22,7 +26,7 @@ func (s *session) unfinished(ctx context.Context, old found) ([]*category, error
 		}
 		cat := &category{Category: c, header: s.header(c.ID)}
 		if info, ok := old.complete[c.ID]; ok && s.isDone(info) {
-			more, err := s.extend(ctx, cat, info)
+			more, err := s.extend(ctx, cat, info, left)
 			if err != nil {
 				return nil, err
 			}
@@ -37,7 +41,7 @@ func (s *session) unfinished(ctx context.Context, old found) ([]*category, error
 			}
 		}
 		if part, ok := old.parts[c.ID]; ok {
-			if err := s.takeUp(cat, part); err != nil {
+			if err := s.takeUp(ctx, cat, part); err != nil {
 				return nil, err
 			}
 		}
@@ -48,40 +52,52 @@ func (s *session) unfinished(ctx context.Context, old found) ([]*category, error
 }
 
 // extend tells whether a category that is done has feeds which are due at once all the same (new, resumed, moved in) and prepares it for
-// them. Those that its snapshot defers to the next hour count as done in this one.
-func (s *session) extend(ctx context.Context, cat *category, done state.Info) (bool, error) {
-	if cat.DueAtOnce == 0 {
+// them. Those that its snapshot defers to the next hour count as done in this one. A snapshot is read only where what it
+// notes matters: for such feeds, or because a half-check may have left some. One that is damaged settles nothing.
+func (s *session) extend(ctx context.Context, cat *category, done state.Info, left bool) (bool, error) {
+	if cat.DueAtOnce == 0 && !left {
 		return false, nil
 	}
-	cat.base = &done
-	var err error
-	if cat.had, err = s.notedIn(done, store.Deferred); err != nil {
-		return false, err
+	noted, err := s.notedIn(ctx, done, store.Deferred)
+	if err != nil || noted == nil {
+		return true, err
 	}
+	cat.base, cat.had = &done, noted
 	due, err := s.store.Candidates(ctx, cat.ID, s.due(cat))
 	return slices.ContainsFunc(due, func(c store.Candidate) bool { return !cat.had[c.ID] }), err
 }
 
-// notedIn lists the feeds that a snapshot notes as left out with an outcome.
-func (s *session) notedIn(info state.Info, outcome string) (map[int64]bool, error) {
-	noted := map[int64]bool{}
-	for line, err := range s.dir.Read(info) {
-		if err != nil {
-			return nil, err
-		}
-		if isNote(line, outcome) {
-			noted[line.Feed] = true
-		}
-	}
-	return noted, nil
-}
-
-// takeUp goes on with the part of this hour, unless it is older than the forced start: then all of it is to be asked again.
-func (s *session) takeUp(cat *category, part state.Info) error {
+// takeUp goes on with the part of this hour, unless it is older than the forced start: then all of it is to be asked again. Of an
+// extension only those feeds count that are left to the next hour: the others' lines may be of before they became due again.
+func (s *session) takeUp(ctx context.Context, cat *category, part state.Info) error {
 	if part.Started.Before(s.forced) {
 		return s.dir.Discard(part)
 	}
-	return cat.resume(s.dir)
+	had, err := s.feedsIn(ctx, part, func(line state.Line) bool { return cat.base == nil || isNote(line, store.Deferred) })
+	if had != nil {
+		cat.had = had
+	}
+	return err
+}
+
+// notedIn lists the feeds that a snapshot notes as left out with an outcome; nil if it is damaged.
+func (s *session) notedIn(ctx context.Context, info state.Info, outcome string) (map[int64]bool, error) {
+	return s.feedsIn(ctx, info, func(line state.Line) bool { return isNote(line, outcome) })
+}
+
+// feedsIn lists the feeds of those lines of a snapshot or part that count; nil if it is damaged, which is dealt with then.
+func (s *session) feedsIn(ctx context.Context, info state.Info, counts func(state.Line) bool) (map[int64]bool, error) {
+	feeds := map[int64]bool{}
+	for line, err := range s.dir.Read(info) {
+		if err != nil {
+			_, err = s.contain(ctx, err)
+			return nil, err
+		}
+		if counts(line) {
+			feeds[line.Feed] = true
+		}
+	}
+	return feeds, nil
 }
 
 // isDone tells whether a complete snapshot settles its category for this hour.

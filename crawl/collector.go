@@ -225,7 +225,7 @@ func (c *collector) write(cat *category, line state.Line) error {
 	if !cat.dirty && !cat.loose {
 		c.dirty = append(c.dirty, cat)
 	}
-	if err := cat.write(c.s.dir, line); err != nil {
+	if err := cat.write(c.s, line); err != nil {
 		return err
 	}
 	c.done++
@@ -249,7 +249,7 @@ func (c *collector) settled(cat *category) {
 func (c *collector) merge() error {
 	var closed []store.Snapshot
 	for _, cat := range c.complete {
-		snap, err := cat.secure(c.s.dir, c.s)
+		snap, err := cat.secure(c.s)
 		if err != nil {
 			return err
 		}
@@ -260,7 +260,7 @@ func (c *collector) merge() error {
 	}
 	for _, cat := range c.dirty {
 		if cat.dirty {
-			if _, err := cat.secure(c.s.dir, c.s); err != nil {
+			if _, err := cat.secure(c.s); err != nil {
 				return err
 			}
 		}

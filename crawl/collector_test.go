@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
@@ -87,6 +88,58 @@ func TestEveryRequestIsCounted(t *testing.T) {
 		}
 		if want := map[bool]int{false: 3, true: 5}[broken]; len(c.left) != want {
 			t.Errorf("broken %v: %d are left, want %d", broken, len(c.left), want)
+		}
+	}
+}
+
+// A part that is damaged after it was read costs what it has, and not the run: whether that is found when it is taken up, or when it is gone on
+// with.
+func TestAPartDamagedAfterItWasRead(t *testing.T) {
+	for _, takenUp := range []bool{false, true} {
+		s := testSession(t)
+		added, err := s.store.AddFeeds(t.Context(), []store.NewFeed{{URL: "http://example.org/feed", Category: "News"}}, s.start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cat := &category{header: s.header(1), pending: 4}
+		for range 3 {
+			if err := cat.write(s, noteLine(store.Candidate{ID: added[0].ID}, store.Deferred)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := cat.leave(); err != nil {
+			t.Fatal(err)
+		}
+		old, err := s.recover(t.Context())
+		if err != nil || len(old.parts) != 1 {
+			t.Fatalf("%+v, %v", old, err)
+		}
+		damage := func() {
+			text, err := os.ReadFile(old.parts[1].Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text[len(text)/2] ^= 4
+			if err := os.WriteFile(old.parts[1].Path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !takenUp {
+			damage()
+		}
+		cats, err := s.unfinished(t.Context(), old)
+		if err != nil || len(cats) != 1 || (len(cats[0].had) == 1) != takenUp {
+			t.Fatalf("taken up %v: %+v, %v", takenUp, cats, err)
+		}
+		if takenUp {
+			damage()
+		}
+		if _, err := cats[0].secure(s); err != nil {
+			t.Errorf("taken up %v: %v", takenUp, err)
+		}
+		infos, bad, err := s.dir.Look()
+		if err != nil || len(bad) != 0 || len(infos) != 1 || !infos[0].Complete || infos[0].Closing.Count != 0 {
+			t.Errorf("taken up %v: %+v, %v, %v", takenUp, infos, bad, err)
 		}
 	}
 }

@@ -82,23 +82,28 @@ func (s *session) wholeDone(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// left counts the active feeds that a half-check noted as left when it ended the hour, and that have no outcome of this hour yet. The runs
-// tell whether a half-check may have done so; of which feeds stands in the snapshots, whatever was fetched since. Without such a half-check
-// what is noted there is what this machine itself could not fetch, as a run has told.
-func (s *session) left(ctx context.Context, done map[int64]state.Info) (n int, err error) {
+// mayHaveLeft tells whether a half-check may have ended this hour with feeds left: the runs know that. Of which feeds stands in the snapshots,
+// whatever was fetched since. Without such a half-check what is noted there is what this machine itself could not fetch, as a run has told.
+func (s *session) mayHaveLeft(ctx context.Context) (bool, error) {
 	runs, err := s.store.RunsOf(ctx, s.dir.ID, s.hour)
-	if err != nil {
+	mayHave := func(r store.Run) bool { return r.Kind == kindHalfCheck && r.Outcome != Done } // it may have died thereafter
+	return slices.ContainsFunc(runs, mayHave), err
+}
+
+// left counts the active feeds that a half-check noted as left when it ended the hour, and that have no outcome of this hour yet. It takes
+// a damaged snapshot from those that are done: a run that comes to it does so too.
+func (s *session) left(ctx context.Context, done map[int64]state.Info) (n int, err error) {
+	if may, err := s.mayHaveLeft(ctx); err != nil || !may {
 		return 0, err
 	}
-	mayHave := func(r store.Run) bool { return r.Kind == kindHalfCheck && r.Outcome != Done } // it may have died thereafter
-	if !slices.ContainsFunc(runs, mayHave) {
-		return 0, nil
-	}
 	ids := []int64{}
-	for _, info := range done {
-		noted, err := s.notedIn(info, store.Left)
+	for category, info := range done {
+		noted, err := s.notedIn(ctx, info, store.Left)
 		if err != nil {
 			return 0, err
+		}
+		if noted == nil {
+			delete(done, category)
 		}
 		ids = slices.AppendSeq(ids, maps.Keys(noted))
 	}

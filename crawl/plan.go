@@ -49,14 +49,14 @@ func Plan(ctx context.Context, cfg Config, o RunOptions) ([]Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	deferred, err := s.deferredOf(feeds, done)
+	deferred, err := s.deferredOf(ctx, feeds, done)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Planned, len(feeds))
 	for i, f := range feeds {
 		_, categoryDone := done[f.CategoryID]
-		out[i] = s.plan(f, categoryDone, deferred[f.ID])
+		out[i] = s.plan(f, categoryDone, f.NextFetchAt.IsZero() && deferred[f.CategoryID][f.ID])
 	}
 	capPlan(out, o.MaxFeeds)
 	return out, nil
@@ -120,22 +120,26 @@ func (s *session) doneCategories(ctx context.Context) (map[int64]state.Info, err
 	return done, nil
 }
 
-// deferredOf lists those of the feeds that would be due at once, were they not left to the next hour.
-func (s *session) deferredOf(feeds []store.Feed, done map[int64]state.Info) (map[int64]bool, error) {
-	read := map[int64]map[int64]bool{} // by category
-	deferred := map[int64]bool{}
+// deferredOf lists by category the feeds that a snapshot leaves to the next hour, and takes a damaged one from those that are done. It reads
+// what a run would read.
+func (s *session) deferredOf(ctx context.Context, feeds []store.Feed, done map[int64]state.Info) (map[int64]map[int64]bool, error) {
+	left, err := s.mayHaveLeft(ctx)
+	if err != nil {
+		return nil, err
+	}
+	deferred := map[int64]map[int64]bool{}
 	for _, f := range feeds {
 		info, isDone := done[f.CategoryID]
-		if !isDone || !f.NextFetchAt.IsZero() {
+		if !isDone || deferred[f.CategoryID] != nil || f.Status != "active" || !f.NextFetchAt.IsZero() && !left {
 			continue
 		}
-		if read[f.CategoryID] == nil {
-			var err error
-			if read[f.CategoryID], err = s.notedIn(info, store.Deferred); err != nil {
-				return nil, err
-			}
+		noted, err := s.notedIn(ctx, info, store.Deferred)
+		if err != nil {
+			return nil, err
 		}
-		deferred[f.ID] = read[f.CategoryID][f.ID]
+		if deferred[f.CategoryID] = noted; noted == nil {
+			delete(done, f.CategoryID)
+		}
 	}
 	return deferred, nil
 }

@@ -195,18 +195,31 @@ func (s *session) reject(damaged *state.DamagedError) {
 		slog.String("file", damaged.Path), slog.String("reason", damaged.Reason), slog.String("moved_to", damaged.MovedTo))
 }
 
-// flag gives the flag, nil if there is none. A damaged one is set aside, unless the database is damaged too: then nothing is.
-func (s *session) flag(ctx context.Context) (*state.Flag, error) {
-	flag, err := s.dir.LookFlag()
-	var damaged *state.DamagedError
-	if !errors.As(err, &damaged) {
-		return flag, err
+// contain takes from an error the damage of a file, which is then as one that is not there and holds nothing up. Who has the lock sets it
+// aside, unless the database is damaged too: then nothing is. Whoever only reads passes it over.
+func (s *session) contain(ctx context.Context, err error) (damaged bool, rest error) {
+	var damage *state.DamagedError
+	if !errors.As(err, &damage) {
+		return false, err
+	}
+	if s.lock == nil {
+		s.cfg.Log.Warn("a damaged file is passed over", slog.String("file", damage.Path), slog.String("reason", damage.Reason))
+		return true, nil
 	}
 	if err := s.store.CheckDamage(ctx); err != nil {
+		return false, err
+	}
+	s.reject(damage)
+	return true, nil
+}
+
+// flag gives the flag, nil if there is none.
+func (s *session) flag(ctx context.Context) (*state.Flag, error) {
+	flag, err := s.dir.LookFlag()
+	if damaged, err := s.contain(ctx, err); damaged || err != nil {
 		return nil, err
 	}
-	s.reject(damaged)
-	return nil, nil
+	return flag, nil
 }
 
 // end lets go of everything. Ending twice is harmless.

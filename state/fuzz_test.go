@@ -79,7 +79,7 @@ func readable(t *testing.T, data []byte, complete bool) bool {
 	}
 	var got []Line
 	var err error
-	r.yield(-1, func(l Line, e error) bool {
+	r.yield(func(l Line, e error) bool {
 		if err = e; e == nil {
 			got = append(got, l)
 		}

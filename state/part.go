@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"strings"
 	"time"
@@ -151,22 +150,6 @@ func (p *Part) copy(source *reader) error {
 		}
 	}
 	return nil
-}
-
-// Lines yields the lines that the part held when it was opened.
-func (p *Part) Lines() iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) {
-		if p.held == 0 {
-			return
-		}
-		r, err := openReader(p.path, false)
-		if err != nil {
-			yield(Line{}, err)
-			return
-		}
-		defer r.close()
-		r.yield(p.held, yield)
-	}
 }
 
 // Append adds a line (buffered). Data must be one line of valid JSON: that it is valid is found out by reading. A line

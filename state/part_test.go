@@ -12,16 +12,8 @@ import (
 	"time"
 )
 
-func held(p *Part) ([]Line, error) {
-	var all []Line
-	for l, err := range p.Lines() {
-		if err != nil {
-			return all, err
-		}
-		all = append(all, l)
-	}
-	return all, nil
-}
+// held reads what a part has in its file: when it is opened all that it begins with.
+func held(p *Part) ([]Line, error) { return read(p.dir, Info{Header: p.header, Path: p.path}) }
 
 // TestPartResumed: cut at any byte after its header, a part is gone on with after its whole lines, under its own run.
 func TestPartResumed(t *testing.T) {
@@ -43,9 +35,6 @@ func TestPartResumed(t *testing.T) {
 		}
 		if err := p.Append(result(77)); err != nil {
 			t.Fatal(err)
-		}
-		if got, err := held(p); err != nil || len(got) != count { // still as when it was opened
-			t.Fatalf("cut at %d: holds %d lines, %v", n, len(got), err)
 		}
 		c, err := p.Close(99, testHour)
 		if err != nil || c.Count != count+1 || c.Run != 99 {

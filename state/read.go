@@ -156,13 +156,13 @@ func (d *Dir) Read(info Info) iter.Seq2[Line, error] {
 			yield(Line{}, r.damaged("another header than when it was listed"))
 			return
 		}
-		r.yield(-1, yield)
+		r.yield(yield)
 	}
 }
 
-// yield yields the next results, at most limit of them unless that is negative.
-func (r *reader) yield(limit int, yield func(Line, error) bool) {
-	for limit < 0 || r.count < limit {
+// yield yields the next results.
+func (r *reader) yield(yield func(Line, error) bool) {
+	for {
 		body, err := r.next()
 		if errors.Is(err, io.EOF) {
 			return
