@@ -3,6 +3,7 @@ package cmd
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -203,21 +204,8 @@ func TestWhatTheDeadlineLeftIsToldUntilItIsFetched(t *testing.T) {
 		t.Fatalf("the half-check does not say what it leaves: %s", e)
 	}
 	close(gate)
-	check := func(left string) {
-		t.Helper()
-		at = at.Add(time.Minute)
-		if left == "" {
-			w.silent(at, "status", "--check")
-			return
-		}
-		if e := w.run(at, "status", "--check").want(1); !strings.Contains(e.stderr, "is not complete: the half-check left "+left+"\nhint: crawl run ") {
-			t.Fatalf("%s that are left are not told: %s", left, e)
-		}
-		if e := w.run(at, "status").want(0); !strings.Contains(e.stdout, ", not complete: the half-check left "+left+"\n") {
-			t.Fatalf("%s that are left are not shown: %s", left, e)
-		}
-	}
-	check("4 feeds")
+	at = at.Add(time.Minute)
+	w.tellsLeft(at, "4 feeds")
 	s.cut()
 	for _, step := range []struct {
 		args  []string
@@ -233,7 +221,84 @@ func TestWhatTheDeadlineLeftIsToldUntilItIsFetched(t *testing.T) {
 	} {
 		w.silent(at, append([]string{"run"}, step.args...)...)
 		eachOnce(t, s.cut(), step.asked)
-		check(step.left)
+		at = at.Add(time.Minute)
+		w.tellsLeft(at, step.left)
+	}
+}
+
+// tellsLeft checks what a monitor and a person are told that a half-check has left; "" is nothing.
+func (w *world) tellsLeft(at time.Time, left string) {
+	w.t.Helper()
+	if left == "" {
+		w.silent(at, "status", "--check")
+		return
+	}
+	if e := w.run(at, "status", "--check").want(1); !strings.Contains(e.stderr, "is not complete: the half-check left "+left+"\nhint: crawl run ") {
+		w.t.Fatalf("%s that are left are not told: %s", left, e)
+	}
+	if e := w.run(at, "status").want(0); !strings.Contains(e.stdout, ", not complete: the half-check left "+left+"\n") {
+		w.t.Fatalf("%s that are left are not shown: %s", left, e)
+	}
+}
+
+// Feeds of a forced run, and resumed ones, are left although they had an outcome earlier in the hour: it is what came since that counts. They
+// were not told. That the next hour fetches them anyway was not so.
+func TestWhatIsLeftOfAForcedRunIsTold(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]func(*world){
+		"forced": func(w *world) { w.run(runAt(0).Add(time.Minute), "run", "--force", "--deadline", "1s").want(3) },
+		"forced after the clock was ahead": func(w *world) {
+			w.change("UPDATE feeds SET last_fetched_at = '2027-11-30T10:30:05Z', fetched_hour = '2027-11-30T10:30:00Z'")
+			w.run(runAt(0).Add(time.Minute), "run", "--force", "--deadline", "1s").want(3)
+		},
+		"forced, and nobody asked": func(w *world) {
+			w.with("CRAWL_TEST_KILL=flag-up").run(runAt(0).Add(time.Minute), "run", "--force").wantKilled()
+		},
+		"resumed": func(w *world) {
+			w.change("UPDATE feeds SET last_fetched_at = '" + runAt(0).Add(9*time.Second).UTC().Format(time.RFC3339) + "'") // as if it had been slow
+			w.run(runAt(0).Add(time.Minute), "stop", "1", "2", "3").want(0)
+			w.run(runAt(0).Add(time.Minute), "resume", "--category", "News").want(0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := healthySite(t, 3)
+			w := newWorld(t, s)
+			w.subscribe()
+			w.silent(runAt(0), "run")
+			gate := make(chan struct{})
+			s.edit(func() {
+				for _, f := range s.feeds {
+					f.gate = gate
+				}
+			})
+			again(w)
+			at := halfAt(0)
+			e := w.run(at, "half-check", "--deadline", "1s").want(3)
+			if !strings.Contains(e.stderr, "it leaves 3 feeds\nhint: ") || !strings.Contains(e.stderr, "; the next hour fetches those that are due; ") {
+				t.Errorf("%s", e)
+			}
+			close(gate)
+			s.edit(func() { s.feeds[0].behave = resets }) // a failure is an outcome too
+			fresh := s.add("News", 3)
+			for _, step := range []struct {
+				args []string
+				left string
+			}{
+				{[]string{"status"}, "3 feeds"},
+				{[]string{"run", "--feed", s.feeds[0].url}, "2 feeds"},
+				{[]string{"import", s.opml(fresh)}, "2 feeds"},
+				{[]string{"run", "--category", "News"}, "2 feeds"}, // which extends the snapshot, and asks those that are due at once
+				{[]string{"run", "--force"}, ""},
+			} {
+				at = at.Add(time.Minute)
+				w.run(at, step.args...).want(0)
+				left := step.left
+				if name == "resumed" && slices.Contains(step.args, "--category") {
+					left = ""
+				}
+				w.tellsLeft(at, left)
+			}
+		})
 	}
 }
 

@@ -52,8 +52,9 @@ func (s *session) unfinished(ctx context.Context, old found) ([]*category, error
 }
 
 // extend tells whether a category that is done has feeds which are due at once all the same (new, resumed, moved in) and prepares it for
-// them. Those that its snapshot defers to the next hour count as done in this one. A snapshot is read only where what it
-// notes matters: for such feeds, or because a half-check may have left some. One that is damaged settles nothing.
+// them. Those that its snapshot defers to the next hour count as done in this one. An extended one began when the first did, whose notes
+// it has. A snapshot is read only where what it notes matters: for such feeds, or because a half-check may have left some. One that is
+// damaged settles nothing.
 func (s *session) extend(ctx context.Context, cat *category, done state.Info, left bool) (bool, error) {
 	if cat.DueAtOnce == 0 && !left {
 		return false, nil
@@ -62,7 +63,7 @@ func (s *session) extend(ctx context.Context, cat *category, done state.Info, le
 	if err != nil || noted == nil {
 		return true, err
 	}
-	cat.base, cat.had = &done, noted
+	cat.base, cat.had, cat.header.Started = &done, noted, done.Started
 	due, err := s.store.Candidates(ctx, cat.ID, s.due(cat))
 	return slices.ContainsFunc(due, func(c store.Candidate) bool { return !cat.had[c.ID] }), err
 }

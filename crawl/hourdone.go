@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"crawl/state"
 	"crawl/store"
@@ -90,13 +91,13 @@ func (s *session) mayHaveLeft(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(runs, mayHave), err
 }
 
-// left counts the active feeds that a half-check noted as left when it ended the hour, and that have no outcome of this hour yet. It takes
-// a damaged snapshot from those that are done: a run that comes to it does so too.
+// left counts the active feeds that a half-check noted as left when it ended the hour, and that have had no outcome since. It takes a
+// damaged snapshot from those that are done: a run that comes to it does so too.
 func (s *session) left(ctx context.Context, done map[int64]state.Info) (n int, err error) {
 	if may, err := s.mayHaveLeft(ctx); err != nil || !may {
 		return 0, err
 	}
-	ids := []int64{}
+	began := map[int64]time.Time{} // when the work began that left them
 	for category, info := range done {
 		noted, err := s.notedIn(ctx, info, store.Left)
 		if err != nil {
@@ -105,11 +106,17 @@ func (s *session) left(ctx context.Context, done map[int64]state.Info) (n int, e
 		if noted == nil {
 			delete(done, category)
 		}
-		ids = slices.AppendSeq(ids, maps.Keys(noted))
+		for id := range noted {
+			if info.Started.After(began[id]) {
+				began[id] = info.Started
+			}
+		}
 	}
-	feeds, err := s.store.Feeds(ctx, store.Filter{IDs: ids})
+	feeds, err := s.store.Feeds(ctx, store.Filter{IDs: slices.AppendSeq([]int64{}, maps.Keys(began))})
 	for _, f := range feeds {
-		if f.Status == "active" && !f.FetchedHour.Equal(s.hour) {
+		since := !f.LastFetchedAt.Before(began[f.ID]) || !f.LastErrorAt.Before(began[f.ID]) // not before a run was forced
+		since = since && f.FetchedHour.Equal(s.hour) && !f.NextFetchAt.IsZero()             // not while a clock was ahead, or before a resume
+		if f.Status == "active" && !since {
 			n++
 		}
 	}

@@ -180,7 +180,7 @@ func (s *session) close(ctx context.Context, err error) error {
 }
 
 // LeftHint is what can be done about feeds that the half-check left.
-const LeftHint = "crawl run fetches at once those of them that are new, and with --force all feeds; the next hour fetches them anyway; " +
+const LeftHint = "crawl run fetches at once those of them that are new, and with --force all feeds; the next hour fetches those that are due; " +
 	"a longer --deadline or more --workers may leave less"
 
 // judgeEnd tells the outcomes from the errors, and puts the outcome and its reason into the summary.

@@ -22,6 +22,7 @@ type Feed struct {
 	ConsecutiveFailures int
 	LastError           string
 	LastErrorKind       string
+	LastErrorAt         time.Time
 	LastWarning         string
 	LastAttemptAt       time.Time
 	LastFetchedAt       time.Time
@@ -109,6 +110,7 @@ const feedColumns = `
 	f.fetched_hour,
 	f.settings,
 	f.schedule,
+	f.last_error_at,
 	(SELECT count(*) FROM items i WHERE i.feed_id = f.id)`
 
 func scanFeed(r row) (Feed, error) {
@@ -124,6 +126,7 @@ func scanFeed(r row) (Feed, error) {
 		ConsecutiveFailures: int(r.int(8)),
 		LastError:           r.text(9),
 		LastErrorKind:       r.text(10),
+		LastErrorAt:         r.time(20),
 		LastWarning:         r.text(11),
 		LastAttemptAt:       r.time(12),
 		LastFetchedAt:       r.time(13),
@@ -132,7 +135,7 @@ func scanFeed(r row) (Feed, error) {
 		RetryAfterUntil:     r.time(16),
 		FetchedHour:         r.time(17),
 		Schedule:            r.text(19),
-		Items:               int(r.int(20)),
+		Items:               int(r.int(21)),
 	}
 	return f, r.json(18, &f.Settings)
 }
