@@ -368,13 +368,7 @@ func TestOfADamagedDatabaseNothingIsTouched(t *testing.T) {
 			for name, text := range test.files {
 				w.write(name, text)
 			}
-			before := w.files()
-			if e := w.run(test.at, "run").want(7); !strings.Contains(e.stderr, "crawl.db: database is damaged") {
-				t.Fatalf("%s, and %s: %s", table, test.name, e)
-			}
-			notLock := func(line string) bool { return strings.HasPrefix(line, "lock ") }
-			same(t, fmt.Sprintf("files where %s is damaged, and %s", table, test.name),
-				slices.DeleteFunc(before, notLock), slices.DeleteFunc(w.files(), notLock))
+			w.untouched(table+" is damaged, and "+test.name, test.at, "run")
 			w.write("crawl.db", good)
 			w.write("snapshots/1.jsonl", snapshot)
 			os.Remove(filepath.Join(w.dir, "run.json"))
@@ -382,6 +376,27 @@ func TestOfADamagedDatabaseNothingIsTouched(t *testing.T) {
 	}
 	w.silent(runAt(2), "run")
 	w.converged(halfAt(2))
+}
+
+// What a dead run left open is not closed in a damaged database either, its row and its leases: only old snapshots were a reason to look.
+func TestInADamagedDatabaseADeadRunIsNotClosed(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"run-started", "flag-up", "claim-after-commit"} {
+		for _, command := range []string{"run", "half-check"} {
+			s := healthySite(t, 4)
+			w := newWorld(t, s)
+			w.subscribe()
+			w.silent(runAt(0), "run")
+			w.with("CRAWL_TEST_KILL="+point).run(runAt(1), "run").wantKilled()
+			page := w.number("SELECT rootpage FROM sqlite_schema WHERE name = 'former_urls'") // which ends the -wal
+			good := w.read("crawl.db")
+			w.write("crawl.db", damagedAt(good, page))
+			w.untouched("killed at "+point, runAt(1).Add(time.Minute), command)
+			w.write("crawl.db", good)
+			w.silent(halfAt(1), "half-check")
+			w.converged(halfAt(1).Add(time.Minute))
+		}
+	}
 }
 
 // The damage that only the merge of an earlier snapshot meets comes before anything is set aside, too.
@@ -405,6 +420,16 @@ func TestNothingIsSetAsideWhereAMergeFails(t *testing.T) {
 		t.Fatalf("want one warning of %s", e)
 	}
 	w.storedOnce()
+}
+
+// untouched runs a command that must find the database damaged, and write nothing.
+func (w *world) untouched(state string, at time.Time, args ...string) {
+	w.t.Helper()
+	before := w.writable()
+	if e := w.run(at, args...).want(7); !strings.Contains(e.stderr, "crawl.db: database is damaged") {
+		w.t.Fatalf("%s: %s", state, e)
+	}
+	same(w.t, fmt.Sprintf("files after %v: %s", args, state), before, w.writable())
 }
 
 // snapshots lists the files of the directory that have to do with snapshots.

@@ -23,7 +23,7 @@ type found struct {
 
 // recover finishes old work, without network, before anything can overwrite it: snapshots that are not in the database, and
 // what the part of another hour holds. Then the leases and runs of dead processes of this directory are closed, and what cannot be
-// merged is set aside: last, for where the database is damaged nothing is.
+// merged is set aside: last, for where the database is damaged nothing is. Where any of this is to be done damage is looked for first.
 func (s *session) recover(ctx context.Context) (found, error) {
 	infos, bad, err := s.dir.Look()
 	if err != nil {
@@ -45,7 +45,11 @@ func (s *session) recover(ctx context.Context) (found, error) {
 			old = append(old, info)
 		}
 	}
-	if len(bad)+len(foreign)+len(old) > 0 {
+	dead, err := s.store.LeftOpen(ctx, s.dir.ID)
+	if err != nil {
+		return found{}, err
+	}
+	if dead || len(bad)+len(foreign)+len(old) > 0 {
 		if err := s.store.CheckDamage(ctx); err != nil {
 			return found{}, err
 		}
@@ -58,8 +62,10 @@ func (s *session) recover(ctx context.Context) (found, error) {
 			return found{}, err
 		}
 	}
-	if err := s.closeDead(ctx); err != nil {
-		return found{}, err
+	if dead {
+		if err := s.closeDead(ctx); err != nil {
+			return found{}, err
+		}
 	}
 	return f, s.setAside(bad, foreign)
 }

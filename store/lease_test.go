@@ -222,7 +222,13 @@ func TestRenewGiveBackReleaseClear(t *testing.T) {
 		t.Error(err)
 	}
 	want(t, "older tokens", dump(t, s, "SELECT count(*) FROM feeds WHERE lease_owner IS NOT NULL"), "3")
-	for _, clear := range []struct{ host, left string }{{"hos", "3"}, {"host", "0"}, {"host", "0"}} {
+	for _, clear := range []struct {
+		host, left string
+		open       bool
+	}{{"hos", "3", false}, {"host", "0", true}, {"host", "0", false}} {
+		if open, err := s.LeftOpen(ctx, clear.host); open != clear.open || err != nil {
+			t.Errorf("left open by %s: %v, %v", clear.host, open, err)
+		}
 		if err := s.ClearLeases(ctx, clear.host); err != nil {
 			t.Error(err)
 		}

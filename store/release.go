@@ -57,22 +57,13 @@ func (s *Store) release(ctx context.Context, owner string, claims []Claim, unsen
 }
 
 // ClearLeases clears owner and expiry of every lease whose owner begins with host+"/" : those of a dead run of this directory.
-// If there is none, it is a transaction that reads; else one that writes follows.
 func (s *Store) ClearLeases(ctx context.Context, host string) error {
-	prefix := host + "/"
-	var held int64
-	err := s.view(ctx, func(t *tx) (err error) {
-		held, err = t.one("SELECT EXISTS (SELECT 1 FROM feeds WHERE substr(lease_owner, 1, length(?1)) = ?1)", prefix)
-		return err
+	err := s.update(ctx, func(t *tx) error {
+		return t.run(`
+			UPDATE feeds
+			SET lease_owner = NULL, lease_boot = NULL, lease_until = NULL
+			WHERE substr(lease_owner, 1, length(?1)) = ?1`, host+"/")
 	})
-	if err == nil && held != 0 {
-		err = s.update(ctx, func(t *tx) error {
-			return t.run(`
-				UPDATE feeds
-				SET lease_owner = NULL, lease_boot = NULL, lease_until = NULL
-				WHERE substr(lease_owner, 1, length(?1)) = ?1`, prefix)
-		})
-	}
 	if err != nil {
 		return fmt.Errorf("clear leases of a dead run: %w", err)
 	}

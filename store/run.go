@@ -109,20 +109,31 @@ func (s *Store) FinishRun(ctx context.Context, r Run) error {
 	return nil
 }
 
-// CrashRuns gives every run of host without outcome that started at since or later (zero: ever) the outcome "crashed" with this reason.
-// If there is none, it is a transaction that reads; else one that writes follows.
-func (s *Store) CrashRuns(ctx context.Context, host string, since time.Time, reason string, now time.Time) error {
-	const which = " WHERE host = ? AND outcome IS NULL AND started_at >= coalesce(?, '')"
+// LeftOpen tells whether a run of host has no outcome, or holds leases: what CrashRuns and ClearLeases end.
+func (s *Store) LeftOpen(ctx context.Context, host string) (bool, error) {
 	var open int64
 	err := s.view(ctx, func(t *tx) (err error) {
-		open, err = t.one("SELECT count(*) FROM runs"+which, host, stamp(since))
+		open, err = t.one(`
+			SELECT EXISTS (SELECT 1 FROM runs WHERE host = ?1 AND outcome IS NULL)
+			    OR EXISTS (SELECT 1 FROM feeds WHERE substr(lease_owner, 1, length(?2)) = ?2)`,
+			host, host+"/")
 		return err
 	})
-	if err == nil && open > 0 {
-		err = s.update(ctx, func(t *tx) error {
-			return t.run("UPDATE runs SET outcome = 'crashed', reason = ?, finished_at = ?"+which, text(reason), stamp(now), host, stamp(since))
-		})
+	if err != nil {
+		return false, fmt.Errorf("look for runs that have not ended: %w", err)
 	}
+	return open != 0, nil
+}
+
+// CrashRuns gives every run of host without outcome that started at since or later (zero: ever) the outcome "crashed" with this reason.
+func (s *Store) CrashRuns(ctx context.Context, host string, since time.Time, reason string, now time.Time) error {
+	err := s.update(ctx, func(t *tx) error {
+		return t.run(`
+			UPDATE runs
+			SET outcome = 'crashed', reason = ?, finished_at = ?
+			WHERE host = ? AND outcome IS NULL AND started_at >= coalesce(?, '')`,
+			text(reason), stamp(now), host, stamp(since))
+	})
 	if err != nil {
 		return fmt.Errorf("record crashed runs: %w", err)
 	}

@@ -46,8 +46,13 @@ func TestRuns(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := s.CrashRuns(ctx, "a", time.Time{}, "it died", t0.Add(4*time.Hour)); err != nil {
-		t.Error(err)
+	for _, left := range []bool{true, false} {
+		if got, err := s.LeftOpen(ctx, "a"); got != left || err != nil {
+			t.Errorf("left open: %v, %v; want %v", got, err, left)
+		}
+		if err := s.CrashRuns(ctx, "a", time.Time{}, "it died", t0.Add(4*time.Hour)); err != nil {
+			t.Error(err)
+		}
 	}
 	want(t, "outcomes", dump(t, s, "SELECT outcome, reason, finished_at FROM runs"), `
 done|<nil>|2026-11-30T10:31:00Z
