@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,8 +50,10 @@ type Store struct {
 	readers  *sql.DB
 	frozen   *frozen // nil if the database can be written
 	file     os.FileInfo
-	seen     int64 // changes.seq as of the last transaction; for the holder of the writing connection
-	epoch    int64 // the one that HoldEpoch holds to; 0: none
+	seen     int64       // changes.seq as of the last transaction; for the holder of the writing connection
+	epoch    int64       // the one that HoldEpoch holds to; 0: none
+	hadWAL   bool        // when it was opened
+	damaged  atomic.Bool // a transaction that reads has met damage
 }
 
 // maxReaders is the size of the pool of reading connections.
@@ -83,6 +86,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if s.file, err = os.Stat(abs); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
+	s.hadWAL = hasWAL(abs)
 	s.writer = pool(abs, writing, 1)
 	s.readers = pool(abs, reading, maxReaders)
 	err = s.ready(ctx)
@@ -108,8 +112,14 @@ func (s *Store) CheckInPlace() error {
 	return nil
 }
 
-// Close closes all connections.
-func (s *Store) Close() error { return errors.Join(s.readers.Close(), s.writer.Close()) }
+// Close closes all connections. Beside a damaged database a -wal that was there before stays: SQLite would move it into the database if
+// the connection that writes were the last.
+func (s *Store) Close() error {
+	if s.hadWAL && s.damaged.Load() {
+		return errors.Join(s.writer.Close(), s.readers.Close())
+	}
+	return errors.Join(s.readers.Close(), s.writer.Close())
+}
 
 // update runs f in one transaction on the writing connection. It waits for another program's write lock as the options say;
 // once it has begun nothing cancels it, for SQLite would roll back the whole transaction and the next statement would commit
@@ -182,6 +192,9 @@ func (s *Store) view(ctx context.Context, f func(*tx) error) error {
 			return ends.finish(func(*tx) error { return f(&tx{ctx, c}) })
 		})
 	})
+	if errors.Is(err, ErrDamaged) {
+		s.damaged.Store(true)
+	}
 	if s.frozen != nil {
 		if changed := s.frozen.check(); changed != nil {
 			return changed
