@@ -99,7 +99,7 @@ func (e *databaseError) Unwrap() error { return e.err }
 // named adds the path to an error of the database; what lies in the request and not in the database stays as it is.
 func (s *Store) named(err error) error {
 	var e sqlite3.Error
-	if !errors.As(err, &e) && !errors.Is(err, errRolledBack) {
+	if !errors.As(err, &e) && !errors.Is(err, errRolledBack) && !errors.Is(err, ErrDamaged) {
 		return err
 	}
 	return &databaseError{s.path, err}

@@ -70,21 +70,23 @@ func (s *Store) inspectAs(ctx context.Context, path string, a access) error {
 
 // CheckDamage gives ErrDamaged if it finds damage in one of the tables that are small. Those that grow with items are not read.
 func (s *Store) CheckDamage(ctx context.Context) error {
-	return s.view(ctx, func(t *tx) error {
-		return t.query(`
-			SELECT s.name, c.quick_check
-			FROM sqlite_schema s, pragma_quick_check(s.name) c
-			WHERE s.type = 'table'
-			  AND s.name IN ('meta', 'categories', 'feeds', 'former_urls', 'merged', 'runs', 'steps', 'sqlite_sequence')
-			  AND c.quick_check <> 'ok'`,
-			func(r row) error {
-				said := strings.Split(r.text(1), "\n")
-				if len(said) > 1 {
-					said = said[1:] // without the headline
-				}
-				return &databaseError{s.path, fmt.Errorf("%w: table %s: %s", ErrDamaged, r.text(0), said[0])}
-			})
-	})
+	return s.view(ctx, (*tx).checkDamage)
+}
+
+func (t *tx) checkDamage() error {
+	return t.query(`
+		SELECT s.name, c.quick_check
+		FROM sqlite_schema s, pragma_quick_check(s.name) c
+		WHERE s.type = 'table'
+		  AND s.name IN ('meta', 'categories', 'feeds', 'former_urls', 'merged', 'runs', 'steps', 'sqlite_sequence')
+		  AND c.quick_check <> 'ok'`,
+		func(r row) error {
+			said := strings.Split(r.text(1), "\n")
+			if len(said) > 1 {
+				said = said[1:] // without the headline
+			}
+			return fmt.Errorf("%w: table %s: %s", ErrDamaged, r.text(0), said[0])
+		})
 }
 
 // notADatabase tells a file whose beginning was wiped from one that never was a database. SQLite has refused the file, so that

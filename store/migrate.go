@@ -70,7 +70,7 @@ func (s *Store) migrateTo(t *tx, version int64, script string) error {
 	return err
 }
 
-// ready brings an existing database of ours to what this program needs: the newest schema, and WAL.
+// ready brings an existing database of ours to what this program needs: the newest schema, and WAL. A damaged one is left as it is.
 func (s *Store) ready(ctx context.Context) error {
 	return withConn(ctx, s.writer, func(c *conn) error {
 		t := &tx{context.WithoutCancel(ctx), c}
@@ -84,6 +84,9 @@ func (s *Store) ready(ctx context.Context) error {
 		}
 		if version == schemaVersion && wal {
 			return nil
+		}
+		if err := t.checkDamage(); err != nil {
+			return err
 		}
 		if !s.o.Migrate {
 			return ErrOutdated

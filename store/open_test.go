@@ -207,14 +207,19 @@ func refusals() []refusal {
 			ours(t, path)
 			os.Truncate(path, 60)
 		}, ErrDamaged, ErrDamaged},
-		{"schema wiped", func(t *testing.T, path string) {
+		{"a table wiped, without WAL", func(t *testing.T, path string) { // as VACUUM INTO makes a copy
 			ours(t, path)
-			f, err := os.OpenFile(path, os.O_WRONLY, 0)
-			if err != nil {
+			db := foreign(t, path, "PRAGMA journal_mode = DELETE")
+			var page int64
+			if err := db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name = 'former_urls'").Scan(&page); err != nil {
 				t.Fatal(err)
 			}
-			f.WriteAt([]byte(strings.Repeat("\xff", 3996)), 100)
-			f.Close()
+			db.Close()
+			wipe(t, path, (page-1)*4096, 4096)
+		}, ErrDamaged, ErrDamaged},
+		{"schema wiped", func(t *testing.T, path string) {
+			ours(t, path)
+			wipe(t, path, 100, 3996)
 		}, ErrDamaged, ErrDamaged},
 	}
 }
@@ -244,6 +249,19 @@ func TestOpenRefuses(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// wipe overwrites n bytes of a file.
+func wipe(t *testing.T, path string, offset int64, n int) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte(strings.Repeat("\xff", n)), offset); err != nil {
+		t.Fatal(err)
 	}
 }
 
