@@ -426,14 +426,64 @@ func TestNothingIsSetAsideWhereAMergeFails(t *testing.T) {
 	w.storedOnce()
 }
 
-// untouched runs a command that must find the database damaged, and write nothing.
+// The kill flag, the kept start minute and a copy that is no database with -wal yet wait for the look for damage, too.
+func TestOfADamagedDatabaseNothingIsTouchedAtTheStart(t *testing.T) {
+	t.Parallel()
+	s := healthySite(t, 4)
+	w := newWorld(t, s)
+	w.subscribe()
+	w.silent(runAt(0), "run")
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	w.change("VACUUM INTO '" + copied + "'")
+	good := w.read("crawl.db")
+	copyText, err := os.ReadFile(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pageOf := func(table string) int { return w.number("SELECT rootpage FROM sqlite_schema WHERE name = ?", table) }
+	damaged := damagedAt(good, pageOf("former_urls"))
+	w.write("crawl.db", string(copyText))
+	damagedCopy := damagedAt(string(copyText), pageOf("former_urls"))
+	for _, test := range []struct {
+		name, database string
+		args           []string
+	}{
+		{"the kill flag is up", damaged, []string{"run"}},
+		{"the kill flag is up", damaged, []string{"run", "--start-minute", "20"}},
+		{"another start minute", damaged, []string{"half-check", "--start-minute", "20"}},
+		{"not ours, and the kill flag is up", "text", []string{"run"}},
+		{"a copy, and the kill flag is up", damagedCopy, []string{"run"}},
+		{"a copy", damagedCopy, []string{"half-check"}},
+		{"a copy", damagedCopy, []string{"remove", "1", "--yes"}},
+	} {
+		t.Run(test.name+", "+test.args[0], func(t *testing.T) {
+			w := w.with()
+			w.t = t
+			if test.args[0] == "run" {
+				w.run(halfAt(0), "kill").want(0)
+			}
+			w.write("crawl.db", test.database)
+			w.untouched(test.name, runAt(1), test.args...)
+			os.Remove(filepath.Join(w.dir, "kill"))
+		})
+	}
+	w.write("crawl.db", good)
+	w.run(halfAt(0), "kill").want(0)
+	w.silent(runAt(1).Add(-10*time.Minute), "run", "--start-minute", "20")
+	w.converged(runAt(1))
+	if got := w.keptMinute(); got != 20 {
+		t.Errorf("start minute %d is kept, want 20", got)
+	}
+}
+
+// untouched runs a command that must find the database damaged, or not ours, and write nothing.
 func (w *world) untouched(state string, at time.Time, args ...string) {
 	w.t.Helper()
 	files := func() []string { // the -shm is an index of the -wal
 		return slices.DeleteFunc(w.writable(), func(line string) bool { return strings.HasPrefix(line, "crawl.db-shm ") })
 	}
 	before := files()
-	if e := w.run(at, args...).want(7); !strings.Contains(e.stderr, "crawl.db: database is damaged") {
+	if e := w.run(at, args...).want(7); !strings.Contains(e.stderr, "crawl.db: ") {
 		w.t.Fatalf("%s: %s", state, e)
 	}
 	same(w.t, fmt.Sprintf("files after %v: %s", args, state), before, files())

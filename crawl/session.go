@@ -97,11 +97,6 @@ func (s *session) killFlag() bool {
 
 // open does what needs the lock but no decision.
 func (s *session) open(ctx context.Context) error {
-	if s.kind == kindRun {
-		if err := s.dir.ClearKill(); err != nil {
-			return err
-		}
-	}
 	seen, err := s.dir.HighestSeq()
 	if err != nil {
 		return err
@@ -111,6 +106,14 @@ func (s *session) open(ctx context.Context) error {
 	}
 	if err := s.noteAs(kindMigration); err != nil { // which is never taken over
 		return err
+	}
+	if err := s.lookFirst(ctx); err != nil {
+		return err
+	}
+	if s.kind == kindRun {
+		if err := s.dir.ClearKill(); err != nil {
+			return err
+		}
 	}
 	if s.store, err = openDatabase(ctx, s.cfg, store.Options{Migrate: true, Stop: s.dir.Killed, Seen: seen, Committed: s.committed}); err != nil {
 		return err
@@ -123,6 +126,23 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.epoch, err = s.store.HoldEpoch(ctx)
 	return err
+}
+
+// lookFirst gives what is wrong with the database, before the kill flag is cleared or another start minute is kept. If neither will be, it
+// does not look: all else that a session writes comes after a look of its own.
+func (s *session) lookFirst(ctx context.Context) error {
+	kept, err := s.dir.StartMinute()
+	if err != nil || kept == s.cfg.Settings.StartMinute && !(s.kind == kindRun && s.dir.Killed()) {
+		return err
+	}
+	db, err := openDatabase(ctx, s.cfg, store.Options{})
+	if errors.Is(err, store.ErrOutdated) { // and not damaged
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.CheckDamage(ctx), db.Close())
 }
 
 // keepEvery is how often a session keeps the highest seq: that is a durable write, and merges are many.
