@@ -378,6 +378,42 @@ func TestOfADamagedDatabaseNothingIsTouched(t *testing.T) {
 	w.converged(halfAt(2))
 }
 
+// Damage in a table that grows with items is met by the merge: what was fetched stays in the snapshots, and is merged once the same
+// database is whole again, by what was put back of it or by a backup that lacks no change.
+func TestWhatADamagedDatabaseCouldNotTakeIsMergedOnceItIsWhole(t *testing.T) {
+	t.Parallel()
+	for _, table := range []string{"items", "contents", "changes", "fetches", "documents"} {
+		for _, backup := range []bool{false, true} {
+			s := healthySite(t, 4)
+			w := newWorld(t, s)
+			w.subscribe()
+			w.silent(runAt(0), "run")
+			page := w.number("SELECT rootpage FROM sqlite_schema WHERE name = ?", table)
+			good := w.read("crawl.db")
+			s.edit(func() {
+				for _, f := range s.feeds {
+					f.publish()
+				}
+			})
+			w.write("crawl.db", damagedAt(good, page))
+			if e := w.run(runAt(1), "run").want(7); !strings.Contains(e.stderr, "database is damaged") {
+				t.Fatalf("%s: %s", table, e)
+			}
+			if repaired := []byte(w.read("crawl.db")); !backup {
+				copy(repaired[(page-1)*4096:], good[(page-1)*4096:page*4096])
+				good = string(repaired)
+			}
+			w.write("crawl.db", good)
+			s.cut()
+			w.silent(halfAt(1), "half-check")
+			if n := len(s.cut()); n != 0 {
+				t.Errorf("%s: what was fetched is requested again, in %d requests", table, n)
+			}
+			w.converged(halfAt(1).Add(time.Minute))
+		}
+	}
+}
+
 // What a dead run left open is not closed in a damaged database either, its row and its leases: only old snapshots were a reason to look. Nor
 // is the -wal moved into it.
 func TestInADamagedDatabaseADeadRunIsNotClosed(t *testing.T) {

@@ -115,7 +115,7 @@ Exit codes:
   4  outage: our network looked down; nothing was counted against the feeds
   5  stopped by crawl kill or a signal
   6  another process works on this hour (only with --fail-if-running; otherwise that is 0); crawl kill: it still runs
-  7  the database is not ours, newer than this program, or damaged; nothing was touched`
+  7  the database is not ours, newer than this program, or damaged; nothing was touched if that is seen at the start`
 
 func newRoot(p program) *cobra.Command {
 	c := &cobra.Command{
