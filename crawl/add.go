@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -127,6 +128,9 @@ func (a *adding) find(ctx context.Context, url string) (AddResult, error) {
 	}
 	paths := feed.CommonPaths(resp.URL)
 	for _, to := range stored([]Candidate{{URL: page.Refresh}}) { // once: a page there leads no further (HTTP.md R7)
+		if r, err := a.already(ctx, to.URL, "refresh"); !errors.Is(err, store.ErrNotFound) {
+			return r, err
+		}
 		next, doc, there := a.ask(ctx, to.URL)
 		if there == nil {
 			return a.keep(ctx, hit{url: to.URL, found: "refresh", resp: next, doc: doc})
@@ -140,19 +144,33 @@ func (a *adding) find(ctx context.Context, url string) (AddResult, error) {
 		}
 		err = fmt.Errorf("the page leads to %s: %w", fetch.Redact(to.URL), there)
 	}
-	asked := map[string]bool{}
+	asked, closed := map[string]bool{}, map[string]bool{} // addresses, and hosts
 	for _, path := range paths {
-		if asked[path] {
+		host := fetch.Host(path)
+		if asked[path] || closed[host] {
 			continue
 		}
 		asked[path] = true
-		if resp, doc, err := a.ask(ctx, path); err == nil {
-			return a.keep(ctx, hit{url: path, found: "path", resp: resp, doc: doc})
-		} else {
-			resp.Release()
+		if r, err := a.already(ctx, path, "path"); !errors.Is(err, store.ErrNotFound) {
+			return r, err
 		}
+		resp, doc, err := a.ask(ctx, path)
+		if err == nil {
+			return a.keep(ctx, hit{url: path, found: "path", resp: resp, doc: doc})
+		}
+		closed[host] = noMore(resp, err)
+		resp.Release()
 	}
 	return AddResult{}, fmt.Errorf("no feed found at %s: %w", fetch.Redact(url), err)
+}
+
+// noMore reports whether a host should be spared further guesses: it says nothing, or wants quiet.
+func noMore(resp *fetch.Response, err error) bool {
+	if resp != nil {
+		return resp.RetryAfter > 0 || resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusServiceUnavailable
+	}
+	var e *fetch.Error
+	return errors.As(err, &e) && !e.Answered
 }
 
 // stored gives what a page names as it would be stored, each once: without user and password, which would be a stranger's.
