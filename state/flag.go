@@ -24,7 +24,14 @@ type Flag struct {
 // holder of the run lock to Reject.
 func (d *Dir) LookFlag() (*Flag, error) {
 	path := d.file(flagName)
-	data, err := os.ReadFile(path)
+	info, err := os.Lstat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, &DamagedError{Path: path, Reason: "not a regular file"}
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(path)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

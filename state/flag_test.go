@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -56,6 +57,30 @@ func TestDamagedFlag(t *testing.T) {
 		}
 		if f, err := d.LookFlag(); f != nil || err != nil {
 			t.Errorf("%q, again: %+v, %v", content, f, err)
+		}
+	}
+}
+
+// What is no file is a damaged flag, and nobody waits for a pipe to say something.
+func TestFlagThatIsNoFile(t *testing.T) {
+	d := open(t, t.TempDir())
+	for name, create := range map[string]func(path string) error{
+		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"a link":      func(path string) error { return os.Symlink("/dev/zero", path) },
+		"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+	} {
+		if err := create(d.file(flagName)); err != nil {
+			t.Fatal(err)
+		}
+		var damaged *DamagedError
+		if f, err := d.LookFlag(); f != nil || !errors.As(err, &damaged) || damaged.Path != d.file(flagName) {
+			t.Fatalf("%s: %+v, %v", name, f, err)
+		}
+		if damaged = d.Reject(damaged); damaged.MovedTo == "" {
+			t.Errorf("%s: %v", name, damaged)
+		}
+		if f, err := d.LookFlag(); f != nil || err != nil {
+			t.Errorf("%s, again: %+v, %v", name, f, err)
 		}
 	}
 }
