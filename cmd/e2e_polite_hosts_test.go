@@ -139,6 +139,36 @@ func TestAWaitingHostOccupiesNoWorker(t *testing.T) {
 	w.sound()
 }
 
+// Nor does it keep from their turn those that asked for quiet last time: they go last among their own domain's alone. Where one host had more
+// feeds than fit into a run, such feeds of others were never asked again.
+func TestWhoAskedForQuietWaitsForItsOwnDomainAlone(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	slow := b.crowd(20)
+	answer := reply{status: http.StatusServiceUnavailable, header: map[string]string{"Retry-After": "600"}}
+	var quiet []string
+	for range 3 {
+		quiet = append(quiet, b.page(b.host()+"/quiet", func(time.Time, *http.Request) reply { return answer }).url)
+	}
+	w := newWorld(t, nil)
+	w.follows(append(slices.Clone(slow), quiet...)...)
+	b.quietly(w, runAt(0), "run")
+	b.mu.Lock()
+	answer = reply{body: rss("", 1, 2)}
+	b.mu.Unlock()
+	gate := make(chan struct{})
+	for _, u := range slow {
+		b.holdUp(b.pages[strings.TrimPrefix(u, "http://")], gate)
+	}
+	b.tick(runAt(1))
+	run := w.start(runAt(1), "run")
+	w.awaitItems(2*20+2*3, run)
+	close(gate)
+	run.wait().want(0).wantSilence()
+	same(t, "requests", append(slow, quiet...), b.asked())
+	w.sound()
+}
+
 // Nor do many hosts of a few domains, though they are the oldest and far more than there are workers: the others' feeds are stored while all
 // of these are silent, also those that wait for their turn at their own host.
 func TestAFewDomainsOccupyNotEveryWorker(t *testing.T) {

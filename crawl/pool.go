@@ -26,7 +26,6 @@ type pool struct {
 	s       *session
 	cats    []*category
 	queue   *queue
-	late    []*task // to be started last
 	leases  *leases
 	parsing chan struct{}   // as many as there are cores
 	over    <-chan struct{} // closed when the end of the run waits no longer for documents
@@ -71,11 +70,7 @@ func (p *pool) run(ctx context.Context, tasks, rest []*task) error {
 	go func() { collected <- col.run(ctx) }()
 	p.end(deferred, rest)
 	for _, t := range tasks {
-		if t.Throttled {
-			p.late = append(p.late, t)
-		} else {
-			p.queue.add(t)
-		}
+		p.queue.add(t)
 	}
 	err := p.dispatch(ctx)
 	close(p.jobs)
@@ -91,7 +86,6 @@ func (p *pool) dispatch(ctx context.Context) (err error) {
 	tick := time.NewTicker(claimWait)
 	defer tick.Stop()
 	for waited := false; ctx.Err() == nil; {
-		p.addLate()
 		p.deferQuiet()
 		if err = p.start(ctx, waited); err != nil {
 			p.stop(err)
@@ -114,7 +108,7 @@ func (p *pool) dispatch(ctx context.Context) (err error) {
 	for p.busy > 0 {
 		p.ended(<-p.freed)
 	}
-	p.end(notStarted, append(p.late, p.queue.drop(func(*task) bool { return true })...))
+	p.end(notStarted, p.queue.drop(func(*task) bool { return true }))
 	return err
 }
 
@@ -127,22 +121,6 @@ func (p *pool) end(what fate, tasks []*task) {
 		}
 		p.results <- f
 	}
-}
-
-// addLate adds the feeds that asked for quiet last time when all others have started: should they do so again, it silences no
-// neighbour of their domain.
-func (p *pool) addLate() {
-	if p.queue.waiting > 0 {
-		return
-	}
-	for _, t := range p.late {
-		if p.quiet.has(t.registrable()) {
-			p.results <- &finished{task: t, what: deferred}
-		} else {
-			p.queue.add(t)
-		}
-	}
-	p.late = nil
 }
 
 // grow lets more workers be busy if those that there are wait for the network.

@@ -65,10 +65,14 @@ type hostQueue struct {
 func (h *hostQueue) rank() (beyond, order int) { return 0, h.waiting[0].order }
 func (h *hostQueue) place() *int               { return &h.index }
 
-// domainQueue is the hosts of one registrable domain. Its share is what one host may have.
+// domainQueue is the hosts of one registrable domain. Its share is what one host may have. Of its own feeds those that asked for quiet
+// last time start when all others have: should they do so again, it silences no neighbour. Those that redirects led here are not waited
+// for, for anybody can lead many.
 type domainQueue struct {
 	name  string
 	ready line[*hostQueue] // hosts with a task that may start now, by the order of their first task
+	own   int              // that wait at its hosts
+	late  []*task          // of its own, to be added there when no other waits
 	share int
 	busy  int
 	index int // in the queue's line; -1 when not there
@@ -90,6 +94,7 @@ type queue struct {
 	hosts   map[string]*hostQueue
 	domains map[string]*domainQueue
 	ready   line[*domainQueue] // domains with a host in their line
+	lates   []*domainQueue     // those of whose own feeds perhaps only late ones wait
 	waiting int
 }
 
@@ -98,12 +103,26 @@ func newQueue(perHost int) *queue {
 }
 
 func (q *queue) add(t *task) {
+	q.waiting++
+	d := q.domain(t.asks())
+	if t.Throttled && t.onward == nil {
+		d.late = append(d.late, t)
+		q.lates = append(q.lates, d)
+		return
+	}
+	q.put(d, t)
+}
+
+// put lets a task wait at its host.
+func (q *queue) put(d *domainQueue, t *task) {
 	h := q.hosts[t.host]
 	if h == nil {
-		h = &hostQueue{name: t.host, domain: q.domain(fetch.DomainOf(t.host)), index: -1}
+		h = &hostQueue{name: t.host, domain: d, index: -1}
 		q.hosts[t.host] = h
 	}
-	if t.onward != nil {
+	if t.onward == nil {
+		d.own++
+	} else {
 		if h.turns == nil {
 			h.turns = map[string]int{}
 		}
@@ -112,8 +131,32 @@ func (q *queue) add(t *task) {
 	}
 	at := sort.Search(len(h.waiting), func(i int) bool { return h.waiting[i].turn > t.turn })
 	h.waiting = slices.Insert(h.waiting, at, t)
-	q.waiting++
 	q.settle(h)
+}
+
+// putLate lets the late ones of domains wait at their hosts where no other of the domain's own does any more.
+func (q *queue) putLate() {
+	for _, d := range q.lates {
+		if d.own == 0 {
+			late := d.late
+			d.late = nil
+			for _, t := range late {
+				q.put(d, t)
+			}
+		}
+	}
+	q.lates = nil
+}
+
+// gone notes that a task waits no longer at one of the domain's hosts.
+func (q *queue) gone(d *domainQueue, t *task) {
+	q.waiting--
+	if t.onward != nil {
+		return
+	}
+	if d.own--; d.own == 0 && len(d.late) > 0 {
+		q.lates = append(q.lates, d)
+	}
 }
 
 func (q *queue) domain(name string) *domainQueue {
@@ -133,13 +176,19 @@ func (q *queue) settle(h *hostQueue) {
 	if len(h.waiting) == 0 && h.busy == 0 {
 		delete(q.hosts, h.name)
 	}
-	if len(d.ready) == 0 && d.busy == 0 {
+	q.forget(d)
+}
+
+// forget lets go of a domain for which nothing waits and nothing is under way.
+func (q *queue) forget(d *domainQueue) {
+	if len(d.ready) == 0 && len(d.late) == 0 && d.busy == 0 {
 		delete(q.domains, d.name)
 	}
 }
 
 // take gives up to n tasks that may start now.
 func (q *queue) take(n int) []*task {
+	q.putLate()
 	var out []*task
 	for len(out) < n && len(q.ready) > 0 {
 		d := q.ready[0]
@@ -148,7 +197,7 @@ func (q *queue) take(n int) []*task {
 		h.waiting = h.waiting[1:]
 		h.busy++
 		d.busy++
-		q.waiting--
+		q.gone(d, t)
 		out = append(out, t)
 		q.settle(h)
 	}
@@ -157,6 +206,7 @@ func (q *queue) take(n int) []*task {
 
 // startable is how many tasks take would give at once, up to n.
 func (q *queue) startable(n int) int {
+	q.putLate()
 	count := 0
 	for _, d := range q.ready {
 		for _, h := range d.ready {
@@ -180,21 +230,30 @@ func (q *queue) finished(host string) {
 // drop takes out the waiting tasks that match.
 func (q *queue) drop(match func(*task) bool) []*task {
 	var out []*task
-	for _, h := range q.hosts {
-		kept := h.waiting[:0:0]
-		for _, t := range h.waiting {
+	part := func(tasks []*task) (kept []*task) {
+		for _, t := range tasks {
 			if match(t) {
 				out = append(out, t)
 			} else {
 				kept = append(kept, t)
 			}
 		}
-		if len(kept) != len(h.waiting) {
-			h.waiting = kept
-			q.settle(h)
-		}
+		return kept
 	}
-	q.waiting -= len(out)
+	for _, d := range q.domains {
+		before := len(out)
+		d.late = part(d.late)
+		q.waiting -= len(out) - before
+		q.forget(d)
+	}
+	for _, h := range q.hosts {
+		before := len(out)
+		h.waiting = part(h.waiting)
+		for _, t := range out[before:] {
+			q.gone(h.domain, t)
+		}
+		q.settle(h)
+	}
 	return out
 }
 

@@ -70,7 +70,8 @@ func TestWhomACapLeavesOutIsFirstNextTime(t *testing.T) {
 }
 
 // Whatever the order of ends: no host has more at a time than it may, every task comes out once, and each is the one that the rule
-// names: of the domains that are least beyond their share the oldest feed.
+// names: of the domains that are least beyond their share the oldest feed, but none that asked for quiet last time while another of its
+// domain waits.
 func TestQueueKeepsItsBounds(t *testing.T) {
 	const perHost = 2
 	for seed := range uint64(50) {
@@ -79,14 +80,16 @@ func TestQueueKeepsItsBounds(t *testing.T) {
 		n := 200
 		waiting := tasksOf(randomHosts(r, n)...)
 		for _, tk := range waiting {
+			tk.Throttled = r.IntN(8) == 0
 			q.add(tk)
 		}
 		busy := map[string]int{} // by host and by domain
 		over := func(tk *task) int { return max(0, busy[tk.asks()]+1-perHost) }
-		next := func() *task { // slow and plain
+		var early map[string]bool // domains that had others when take was called
+		next := func() *task {    // slow and plain
 			var first *task
 			for _, tk := range waiting {
-				if busy[tk.host] < perHost && (first == nil || over(tk) < over(first)) {
+				if busy[tk.host] < perHost && !(tk.Throttled && early[tk.asks()]) && (first == nil || over(tk) < over(first)) {
 					first = tk
 				}
 			}
@@ -94,6 +97,10 @@ func TestQueueKeepsItsBounds(t *testing.T) {
 		}
 		var under []*task
 		for len(waiting) > 0 || len(under) > 0 {
+			early = map[string]bool{}
+			for _, tk := range waiting {
+				early[tk.asks()] = early[tk.asks()] || !tk.Throttled
+			}
 			most := 1 + r.IntN(5)
 			want := q.startable(most)
 			got := q.take(most)
@@ -108,6 +115,9 @@ func TestQueueKeepsItsBounds(t *testing.T) {
 				busy[tk.asks()]++
 				waiting = slices.DeleteFunc(waiting, func(other *task) bool { return other == tk })
 				under = append(under, tk)
+			}
+			if q.waiting != len(waiting) {
+				t.Fatalf("seed %d: %d wait, not %d", seed, q.waiting, len(waiting))
 			}
 			if more := next(); len(got) < most && more != nil {
 				t.Fatalf("seed %d: take did not give %v", seed, more)
@@ -180,13 +190,18 @@ func TestQueueDrop(t *testing.T) {
 		q.add(tk)
 	}
 	first := q.take(1)[0]
+	late := tasksOf("a", "b")
+	for _, tk := range late {
+		tk.Throttled = true
+		q.add(tk)
+	}
 	dropped := q.drop(func(tk *task) bool { return tk.host == "a" })
-	if len(dropped) != 2 || q.waiting != 2 {
+	if len(dropped) != 3 || q.waiting != 3 {
 		t.Fatalf("%d dropped, %d waiting", len(dropped), q.waiting)
 	}
 	q.finished(first.host)
-	if rest := q.take(5); len(rest) != 2 || len(q.ready) != 0 {
-		t.Errorf("%d left to take", len(rest))
+	if rest := append(q.take(5), q.take(5)...); len(rest) != 3 || rest[2] != late[1] || len(q.ready) != 0 || len(q.domains) != 2 {
+		t.Errorf("%d left to take, of %d domains", len(rest), len(q.domains))
 	}
 }
 
