@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -98,6 +99,46 @@ func TestHostsTakeTurnsUnderACap(t *testing.T) {
 	}
 	if n := w.number("SELECT count(DISTINCT feed_id) FROM items"); n != 161 {
 		t.Fatalf("items of %d feeds are stored after two hours, not 161", n)
+	}
+	w.sound()
+}
+
+// Nor by many hosts of one domain: of 30 such feeds and ten of others all ten are asked, as the dry run foretells.
+func TestDomainsTakeTurnsUnderACap(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	host := b.host()
+	many := b.crowdAt(host, 1)
+	for range 29 {
+		many = append(many, b.crowdAt(b.beside(host), 1)...)
+	}
+	var others []string
+	for range 10 {
+		others = append(others, b.crowd(1)...)
+	}
+	w := newWorld(t, nil)
+	w.follows(append(slices.Clone(many), others...)...)
+	for hour := range 15 {
+		var plan []planned
+		if err := json.Unmarshal([]byte(w.run(runAt(hour), "run", "--dry-run", "--json", "--max-feeds", "12").want(0).stdout), &plan); err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, f := range plan {
+			if f.Fetch {
+				want = append(want, f.URL)
+			}
+		}
+		b.quietly(w, runAt(hour), "run", "--max-feeds", "12")
+		same(t, "requests", want, b.asked())
+		for _, u := range others {
+			if !slices.Contains(want, u) {
+				t.Fatalf("hour %d: %s, alone on its domain, was left out", hour, u)
+			}
+		}
+	}
+	if n := w.number("SELECT count(DISTINCT feed_id) FROM items"); n != 40 {
+		t.Fatalf("%d feeds of 40 were asked in fifteen hours", n)
 	}
 	w.sound()
 }

@@ -62,13 +62,13 @@ func Plan(ctx context.Context, cfg Config, o RunOptions) ([]Planned, error) {
 	return out, nil
 }
 
-// capPlan leaves to the next hour what a cap leaves to it: hosts take turns, the longest waiting first.
+// capPlan leaves to the next hour what a cap leaves to it: domains and hosts take turns, the longest waiting first.
 func capPlan(plan []Planned, n int) {
 	var tasks []*task
 	for i := range plan {
 		if f := &plan[i].Feed; plan[i].Fetch {
 			tasks = append(tasks, &task{
-				Candidate: store.Candidate{ID: f.ID, LastAttemptAt: f.LastAttemptAt}, host: fetch.Host(f.URL), order: i,
+				Candidate: store.Candidate{ID: f.ID, URL: f.URL, LastAttemptAt: f.LastAttemptAt}, host: fetch.Host(f.URL), order: i,
 			})
 		}
 	}

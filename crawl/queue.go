@@ -257,21 +257,17 @@ func (q *queue) drop(match func(*task) bool) []*task {
 	return out
 }
 
-// chooseTurns keeps the first n tasks, hosts taking turns: the oldest feed of each host, then the second of each, and so
-// on, so that a cap is never filled by one host. The rest is returned apart. Both keep their order.
+// chooseTurns keeps the first n tasks, domains taking turns and within each its hosts: the oldest feed of each domain, then the second of
+// each, and so on, so that a cap is never filled by one host, nor by one domain of many. Of one turn the oldest come first. The rest is
+// returned apart. Both keep their order.
 func chooseTurns(tasks []*task, n int) (chosen, rest []*task) {
 	if n <= 0 || len(tasks) <= n {
 		return tasks, nil
 	}
-	byTurn := slices.SortedStableFunc(slices.Values(tasks), func(a, b *task) int { return a.LastAttemptAt.Compare(b.LastAttemptAt) })
-	turn, turns := map[*task]int{}, map[string]int{}
-	for _, t := range byTurn {
-		turn[t] = turns[t.host]
-		turns[t.host]++
-	}
-	slices.SortStableFunc(byTurn, func(a, b *task) int { return turn[a] - turn[b] })
+	byAge := slices.SortedStableFunc(slices.Values(tasks), func(a, b *task) int { return a.LastAttemptAt.Compare(b.LastAttemptAt) })
+	ofHosts := byTurn(byAge, byAge, func(t *task) string { return t.host })
 	in := map[*task]bool{}
-	for _, t := range byTurn[:n] {
+	for _, t := range byTurn(byAge, ofHosts, (*task).registrable)[:n] {
 		in[t] = true
 	}
 	for _, t := range tasks {
@@ -282,6 +278,16 @@ func chooseTurns(tasks []*task, n int) (chosen, rest []*task) {
 		}
 	}
 	return chosen, rest
+}
+
+// byTurn sorts tasks by the turn that each has among those of its group in line.
+func byTurn(tasks, line []*task, group func(*task) string) []*task {
+	turn, turns := map[*task]int{}, map[string]int{}
+	for _, t := range line {
+		turn[t] = turns[group(t)]
+		turns[group(t)]++
+	}
+	return slices.SortedStableFunc(slices.Values(tasks), func(a, b *task) int { return turn[a] - turn[b] })
 }
 
 // turn is what waits in a line.

@@ -51,6 +51,50 @@ func TestChooseTurnsTakesTheOldestOfEachHost(t *testing.T) {
 	}
 }
 
+// Whatever the hosts: a domain of which feeds are left out has as many as any other, or one less; within it so has a host; and the oldest
+// come first, so that over hours all are asked. 150 hosts of one domain filled the cap before any other was asked.
+func TestACapIsSharedByDomains(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		tasks := tasksOf(randomHosts(r, 100)...)
+		r.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
+		n := 1 + r.IntN(30)
+		asked := map[int64]bool{}
+		for hour := range tasks { // in each the oldest at least
+			chosen, rest := chooseTurns(tasks, n)
+			if len(chosen) != n || len(rest) != len(tasks)-n {
+				t.Fatalf("seed %d: %d chosen, %d left out", seed, len(chosen), len(rest))
+			}
+			had := map[string]int{}
+			for _, c := range chosen {
+				had[c.registrable()]++
+				had[c.host]++
+			}
+			for _, left := range rest {
+				for _, c := range chosen {
+					domains := had[left.registrable()] < had[c.registrable()]-1
+					hosts := left.registrable() == c.registrable() && had[left.host] < had[c.host]-1
+					older := left.LastAttemptAt.Before(c.LastAttemptAt)
+					if domains || hosts || older && left.host == c.host {
+						t.Fatalf("seed %d: %v was chosen before %v", seed, c, left)
+					}
+				}
+			}
+			oldest := slices.MinFunc(tasks, func(a, b *task) int { return a.LastAttemptAt.Compare(b.LastAttemptAt) })
+			if !slices.Contains(chosen, oldest) {
+				t.Fatalf("seed %d: the oldest was left out", seed)
+			}
+			for _, c := range chosen {
+				asked[c.ID] = true
+				c.LastAttemptAt = time.Unix(int64(1000*(hour+1))+c.ID, 0)
+			}
+		}
+		if len(asked) != len(tasks) {
+			t.Errorf("seed %d: %d of %d feeds were asked in as many hours", seed, len(asked), len(tasks))
+		}
+	}
+}
+
 // Tasks come by category; within a host's turns only the last attempt counts, so that whom a cap left out is first next time.
 func TestWhomACapLeavesOutIsFirstNextTime(t *testing.T) {
 	tasks := tasksOf("a", "a", "a", "b", "b", "b")
