@@ -122,7 +122,9 @@ func Host(raw string) string {
 	return u.Host
 }
 
-// Domain returns the registrable domain of a URL's host. An IP address is its own domain, and so is what is no URL.
+// Domain returns the registrable domain of a URL's host. An IPv4 address is its own domain, and so is what is no URL. That of an IPv6
+// address is its /48, the most that one site gets as a rule: a machine has at least a /64 to itself, all of whose addresses it can answer
+// at.
 func Domain(raw string) string {
 	u, err := parseURL(raw)
 	if err != nil {
@@ -134,8 +136,11 @@ func Domain(raw string) string {
 // DomainOf is Domain for a host as Host gives it.
 func DomainOf(host string) string {
 	name := (&url.URL{Host: host}).Hostname()
-	if _, err := netip.ParseAddr(name); err == nil {
-		return name
+	if addr, err := netip.ParseAddr(name); err == nil {
+		if addr = addr.Unmap(); addr.Is4() {
+			return addr.String()
+		}
+		return netip.PrefixFrom(addr, 48).Masked().String()
 	}
 	domain, err := publicsuffix.EffectiveTLDPlusOne(name)
 	if err != nil {

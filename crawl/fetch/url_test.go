@@ -124,7 +124,10 @@ func TestHostAndDomain(t *testing.T) {
 		{"https://github.io/", "github.io", "github.io"},
 		{"https://localhost/", "localhost", "localhost"},
 		{"https://192.0.2.1:8443/", "192.0.2.1:8443", "192.0.2.1"},
-		{"https://[2001:db8::1]/", "[2001:db8::1]", "2001:db8::1"},
+		{"https://[2001:db8::1]/", "[2001:db8::1]", "2001:db8::/48"},
+		{"https://[2001:db8:0:1:2:3:4:5]:8443/", "[2001:db8:0:1:2:3:4:5]:8443", "2001:db8::/48"},
+		{"https://[2001:db8:1::1]/", "[2001:db8:1::1]", "2001:db8:1::/48"},
+		{"https://[::ffff:192.0.2.1]/", "[::ffff:192.0.2.1]", "192.0.2.1"},
 		{"https://例え.jp/", "xn--r8jz45g.jp", "xn--r8jz45g.jp"},
 		{"nonsense", "nonsense", "nonsense"},
 	} {
