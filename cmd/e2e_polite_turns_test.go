@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -59,7 +60,7 @@ func (s *shared) requests() []string {
 	return slices.Clone(s.asked)
 }
 
-// However many feeds redirect to one host, it has no more requests at a time than a host may have, its own feeds go first, and the
+// However many feeds redirect to one host, it has no more requests at a time than a host may have, its own feeds have every second turn, and the
 // wait of the others is none of a GET's time: they were counted as failed by a host that had not been asked for them.
 func TestRedirectsWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
@@ -80,12 +81,34 @@ func TestRedirectsWaitForTheirTurn(t *testing.T) {
 		t.Errorf("%d requests, at most %d at a time, not 14 and 1", len(asked), s.most)
 	}
 	if slices.Index(asked, "/own1") > 2 || slices.Index(asked, "/own2") > 3 {
-		t.Errorf("its own feeds did not go first: %v", asked)
+		t.Errorf("its own feeds did not have every second turn: %v", asked)
 	}
 	if n := w.number("SELECT requests FROM runs"); n != 12+14 {
 		t.Errorf("%d requests are counted, not 26", n)
 	}
 	w.sound()
+}
+
+// Nor do a host's own feeds keep those from their turn that redirects lead there. Where they were more than fit into a run, the latter were never
+// read, and nothing told of it.
+func TestOwnFeedsAndThoseOfRedirectsAlternate(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	s := b.share(0)
+	urls := []string{s.from("/a"), s.from("/b")}
+	want := []string{"/0", "/a", "/1", "/b"}
+	for n := range 6 {
+		urls = append(urls, fmt.Sprintf("%s/%d", s.url, n))
+		if n > 1 {
+			want = append(want, fmt.Sprint("/", n))
+		}
+	}
+	w := newWorld(t, nil, "CRAWL_WORKERS=1")
+	w.follows(urls...)
+	b.quietly(w, runAt(0), "run")
+	if asked := s.requests(); !slices.Equal(asked, want) {
+		t.Errorf("asked for %v, not %v", asked, want)
+	}
 }
 
 // Feeds that wait where redirects led hold no worker. A run that is killed meanwhile counts none of them, gives back what it holds, and counts its requests; the next

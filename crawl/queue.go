@@ -18,7 +18,6 @@ type task struct {
 	order  int
 	domain string // worked out when first needed
 	onward *onward
-	turn   int // of its domain, at a host to which a redirect led; 0 at its own
 }
 
 // onward is a claimed feed's GET that waits at a host to which a redirect led.
@@ -51,19 +50,75 @@ func (t *task) registrable() string {
 	return t.domain
 }
 
-// hostQueue is the feeds of one host that wait, in order: its own, then those that redirects led here, whose domains take turns,
-// for anybody can redirect many feeds to one host.
+// hostQueue is the feeds of one host that wait. Its own and those that redirects led here alternate: its own may be more than it answers
+// in a run, and anybody can redirect many feeds to one host. Domains of the latter take turns, for the same reason.
 type hostQueue struct {
 	name    string
 	domain  *domainQueue
-	waiting []*task
-	turns   map[string]int // that each domain has had or waits for
+	own     []*task // in order
+	led     line[*guests]
+	guests  map[string]*guests // by their domain, with those that had a turn
+	waiting int                // of both
+	ledNext bool               // the last turn was an own one's
 	busy    int
 	index   int // in the line of its domain; -1 when not there
 }
 
-func (h *hostQueue) rank() (beyond, order int) { return 0, h.waiting[0].order }
+func (h *hostQueue) rank() (beyond, order int) { return 0, h.first().order }
 func (h *hostQueue) place() *int               { return &h.index }
+
+// isLed tells whether the next turn is that of one that was led here.
+func (h *hostQueue) isLed() bool { return len(h.own) == 0 || h.ledNext && len(h.led) > 0 }
+
+func (h *hostQueue) first() *task {
+	if h.isLed() {
+		return h.led[0].waiting[0]
+	}
+	return h.own[0]
+}
+
+func (h *hostQueue) pop() *task {
+	t := h.first()
+	if h.ledNext = !h.isLed(); h.ledNext {
+		h.own = h.own[1:]
+	} else {
+		g := h.led[0]
+		g.had++
+		g.waiting = g.waiting[1:]
+		h.led.settle(g, len(g.waiting) > 0)
+	}
+	return t
+}
+
+// push lets a task wait.
+func (h *hostQueue) push(t *task) {
+	h.waiting++
+	if t.onward == nil {
+		h.own = append(h.own, t)
+		return
+	}
+	g := h.guests[t.registrable()]
+	if g == nil {
+		if h.guests == nil {
+			h.guests = map[string]*guests{}
+		}
+		g = &guests{index: -1}
+		h.guests[t.registrable()] = g
+	}
+	at := sort.Search(len(g.waiting), func(i int) bool { return g.waiting[i].order > t.order })
+	g.waiting = slices.Insert(g.waiting, at, t)
+	h.led.settle(g, true)
+}
+
+// guests are the feeds of one domain that redirects led to a host of another's and that wait there, in order, however they came.
+type guests struct {
+	waiting []*task
+	had     int // turns
+	index   int // in the host's line; -1 when not there
+}
+
+func (g *guests) rank() (had, order int) { return g.had, g.waiting[0].order }
+func (g *guests) place() *int            { return &g.index }
 
 // domainQueue is the hosts of one registrable domain. Its share is what one host may have. Of its own feeds those that asked for quiet
 // last time start when all others have: should they do so again, it silences no neighbour. Those that redirects led here are not waited
@@ -122,15 +177,8 @@ func (q *queue) put(d *domainQueue, t *task) {
 	}
 	if t.onward == nil {
 		d.own++
-	} else {
-		if h.turns == nil {
-			h.turns = map[string]int{}
-		}
-		h.turns[t.registrable()]++
-		t.turn = h.turns[t.registrable()]
 	}
-	at := sort.Search(len(h.waiting), func(i int) bool { return h.waiting[i].turn > t.turn })
-	h.waiting = slices.Insert(h.waiting, at, t)
+	h.push(t)
 	q.settle(h)
 }
 
@@ -148,12 +196,14 @@ func (q *queue) putLate() {
 	q.lates = nil
 }
 
-// gone notes that a task waits no longer at one of the domain's hosts.
-func (q *queue) gone(d *domainQueue, t *task) {
+// gone notes that a task waits no longer at a host.
+func (q *queue) gone(h *hostQueue, t *task) {
 	q.waiting--
+	h.waiting--
 	if t.onward != nil {
 		return
 	}
+	d := h.domain
 	if d.own--; d.own == 0 && len(d.late) > 0 {
 		q.lates = append(q.lates, d)
 	}
@@ -171,9 +221,9 @@ func (q *queue) domain(name string) *domainQueue {
 // settle puts a host and its domain into their lines or takes them out, as their state demands.
 func (q *queue) settle(h *hostQueue) {
 	d := h.domain
-	d.ready.settle(h, len(h.waiting) > 0 && h.busy < q.perHost)
+	d.ready.settle(h, h.waiting > 0 && h.busy < q.perHost)
 	q.ready.settle(d, len(d.ready) > 0)
-	if len(h.waiting) == 0 && h.busy == 0 {
+	if h.waiting == 0 && h.busy == 0 {
 		delete(q.hosts, h.name)
 	}
 	q.forget(d)
@@ -193,11 +243,10 @@ func (q *queue) take(n int) []*task {
 	for len(out) < n && len(q.ready) > 0 {
 		d := q.ready[0]
 		h := d.ready[0]
-		t := h.waiting[0]
-		h.waiting = h.waiting[1:]
+		t := h.pop()
 		h.busy++
 		d.busy++
-		q.gone(d, t)
+		q.gone(h, t)
 		out = append(out, t)
 		q.settle(h)
 	}
@@ -210,7 +259,7 @@ func (q *queue) startable(n int) int {
 	count := 0
 	for _, d := range q.ready {
 		for _, h := range d.ready {
-			if count += min(len(h.waiting), q.perHost-h.busy); count >= n {
+			if count += min(h.waiting, q.perHost-h.busy); count >= n {
 				return n
 			}
 		}
@@ -248,9 +297,13 @@ func (q *queue) drop(match func(*task) bool) []*task {
 	}
 	for _, h := range q.hosts {
 		before := len(out)
-		h.waiting = part(h.waiting)
+		h.own = part(h.own)
+		for _, g := range h.guests {
+			g.waiting = part(g.waiting)
+			h.led.settle(g, len(g.waiting) > 0)
+		}
 		for _, t := range out[before:] {
-			q.gone(h.domain, t)
+			q.gone(h, t)
 		}
 		q.settle(h)
 	}
@@ -292,8 +345,8 @@ func byTurn(tasks, line []*task, group func(*task) string) []*task {
 
 // turn is what waits in a line.
 type turn interface {
-	rank() (beyond, order int) // the smaller is before the larger
-	place() *int               // its index in the line, for the line to write
+	rank() (had, order int) // the smaller is before the larger
+	place() *int            // its index in the line, for the line to write
 }
 
 // line is a heap of what may start now, the first in front.

@@ -113,38 +113,22 @@ func TestWhomACapLeavesOutIsFirstNextTime(t *testing.T) {
 	}
 }
 
-// Whatever the order of ends: no host has more at a time than it may, every task comes out once, and each is the one that the rule
-// names: of the domains that are least beyond their share the oldest feed, but none that asked for quiet last time while another of its
-// domain waits.
+// Whatever the order of ends: no host has more at a time than it may, every task comes out once wherever redirects lead it, and each is the
+// one that the rules name.
 func TestQueueKeepsItsBounds(t *testing.T) {
 	const perHost = 2
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		q := newQueue(perHost)
-		n := 200
-		waiting := tasksOf(randomHosts(r, n)...)
-		for _, tk := range waiting {
+		n := 100
+		m := &modelQueue{perHost: perHost, waiting: tasksOf(randomHosts(r, n)...), busy: map[string]int{}, hosts: map[string]*modelHost{}}
+		for _, tk := range m.waiting {
 			tk.Throttled = r.IntN(8) == 0
 			q.add(tk)
 		}
-		busy := map[string]int{} // by host and by domain
-		over := func(tk *task) int { return max(0, busy[tk.asks()]+1-perHost) }
-		var early map[string]bool // domains that had others when take was called
-		next := func() *task {    // slow and plain
-			var first *task
-			for _, tk := range waiting {
-				if busy[tk.host] < perHost && !(tk.Throttled && early[tk.asks()]) && (first == nil || over(tk) < over(first)) {
-					first = tk
-				}
-			}
-			return first
-		}
 		var under []*task
-		for len(waiting) > 0 || len(under) > 0 {
-			early = map[string]bool{}
-			for _, tk := range waiting {
-				early[tk.asks()] = early[tk.asks()] || !tk.Throttled
-			}
+		for ends := 0; len(m.waiting) > 0 || len(under) > 0; ends++ {
+			m.look()
 			most := 1 + r.IntN(5)
 			want := q.startable(most)
 			got := q.take(most)
@@ -152,29 +136,118 @@ func TestQueueKeepsItsBounds(t *testing.T) {
 				t.Fatalf("seed %d: startable said %d, take gave %d", seed, want, len(got))
 			}
 			for _, tk := range got {
-				if right := next(); tk != right {
+				if right := m.next(); tk != right {
 					t.Fatalf("seed %d: take gave %v, not %v", seed, tk, right)
 				}
-				busy[tk.host]++
-				busy[tk.asks()]++
-				waiting = slices.DeleteFunc(waiting, func(other *task) bool { return other == tk })
+				m.start(tk)
 				under = append(under, tk)
 			}
-			if q.waiting != len(waiting) {
-				t.Fatalf("seed %d: %d wait, not %d", seed, q.waiting, len(waiting))
+			if q.waiting != len(m.waiting) {
+				t.Fatalf("seed %d: %d wait, not %d", seed, q.waiting, len(m.waiting))
 			}
-			if more := next(); len(got) < most && more != nil {
+			if more := m.next(); len(got) < most && more != nil {
 				t.Fatalf("seed %d: take did not give %v", seed, more)
 			}
 			i := r.IntN(len(under))
-			busy[under[i].host]--
-			busy[under[i].asks()]--
-			q.finished(under[i].host)
-			under = append(under[:i], under[i+1:]...)
+			tk := under[i]
+			under = slices.Delete(under, i, i+1)
+			m.end(tk)
+			q.finished(tk.host)
+			if ends < 3*n && r.IntN(2) == 0 {
+				tk.host, tk.onward = randomHosts(r, 1)[0], &onward{}
+				m.waiting = append(m.waiting, tk)
+				q.add(tk)
+			}
 		}
 		if q.waiting != 0 || len(q.hosts) != 0 || len(q.domains) != 0 || len(q.ready) != 0 {
 			t.Errorf("seed %d: %d waiting, %d hosts and %d domains left", seed, q.waiting, len(q.hosts), len(q.domains))
 		}
+	}
+}
+
+// modelQueue is a queue, slow and plain.
+type modelQueue struct {
+	perHost int
+	waiting []*task
+	busy    map[string]int // by host and by domain
+	early   map[string]bool
+	hosts   map[string]*modelHost // for which something waits or is under way
+}
+
+// modelHost knows what turns there were.
+type modelHost struct {
+	ledNext bool
+	had     map[string]int // by domain, of those that were led there
+}
+
+// look notes which domains have feeds of their own that did not ask for quiet last time: for these the others wait.
+func (m *modelQueue) look() {
+	m.early = map[string]bool{}
+	for _, tk := range m.waiting {
+		m.early[tk.asks()] = m.early[tk.asks()] || tk.onward == nil && !tk.Throttled
+	}
+}
+
+func (m *modelQueue) isAt(tk *task, host string) bool {
+	return tk.host == host && !(tk.onward == nil && tk.Throttled && m.early[tk.asks()])
+}
+
+// next is of the domains that are least beyond their share the oldest of their hosts' firsts.
+func (m *modelQueue) next() (first *task) {
+	over := func(tk *task) int { return max(0, m.busy[tk.asks()]+1-m.perHost) }
+	for _, tk := range m.waiting {
+		if m.busy[tk.host] < m.perHost && tk == m.firstOf(tk.host) &&
+			(first == nil || over(tk) < over(first) || over(tk) == over(first) && tk.order < first.order) {
+			first = tk
+		}
+	}
+	return first
+}
+
+// firstOf is a host's next: its own oldest and the oldest of the domain that had the fewest turns there alternate.
+func (m *modelQueue) firstOf(host string) *task {
+	var own, led *task
+	h := m.hosts[host]
+	if h == nil {
+		h = &modelHost{}
+	}
+	for _, tk := range m.waiting {
+		switch {
+		case !m.isAt(tk, host):
+		case tk.onward == nil:
+			if own == nil || tk.order < own.order {
+				own = tk
+			}
+		case led == nil || h.had[tk.registrable()] < h.had[led.registrable()] ||
+			h.had[tk.registrable()] == h.had[led.registrable()] && tk.order < led.order:
+			led = tk
+		}
+	}
+	if own == nil || h.ledNext && led != nil {
+		return led
+	}
+	return own
+}
+
+func (m *modelQueue) start(tk *task) {
+	m.waiting = slices.DeleteFunc(m.waiting, func(other *task) bool { return other == tk })
+	m.busy[tk.host]++
+	m.busy[tk.asks()]++
+	h := m.hosts[tk.host]
+	if h == nil {
+		h = &modelHost{had: map[string]int{}}
+		m.hosts[tk.host] = h
+	}
+	if h.ledNext = tk.onward == nil; !h.ledNext {
+		h.had[tk.registrable()]++
+	}
+}
+
+func (m *modelQueue) end(tk *task) {
+	m.busy[tk.host]--
+	m.busy[tk.asks()]--
+	if m.busy[tk.host] == 0 && !slices.ContainsFunc(m.waiting, func(other *task) bool { return m.isAt(other, tk.host) }) {
+		delete(m.hosts, tk.host)
 	}
 }
 
@@ -239,28 +312,40 @@ func TestQueueDrop(t *testing.T) {
 		tk.Throttled = true
 		q.add(tk)
 	}
+	for i, tk := range tasksOf("a", "a", "a", "b") {
+		tk.domain, tk.onward = fmt.Sprint("led", i/2), &onward{}
+		q.add(tk)
+	}
 	dropped := q.drop(func(tk *task) bool { return tk.host == "a" })
-	if len(dropped) != 3 || q.waiting != 3 {
+	if len(dropped) != 3+3 || q.waiting != 3+1 {
 		t.Fatalf("%d dropped, %d waiting", len(dropped), q.waiting)
 	}
 	q.finished(first.host)
-	if rest := append(q.take(5), q.take(5)...); len(rest) != 3 || rest[2] != late[1] || len(q.ready) != 0 || len(q.domains) != 2 {
+	rest := q.take(5)
+	q.finished("b")
+	if rest = append(rest, q.take(5)...); len(rest) != 4 || rest[3] != late[1] || len(q.ready) != 0 || len(q.domains) != 2 {
 		t.Errorf("%d left to take, of %d domains", len(rest), len(q.domains))
 	}
 }
 
-// A host's own feeds come first, then those that redirects led there, the oldest first; but the domains of these take turns, so that
-// nobody fills the line with many feeds of one.
+// A host's own feeds and those that redirects led there alternate; the domains of these take turns, so that nobody fills the line with many
+// feeds of one, and of each the oldest is first, though it came last.
 func TestWhereRedirectsLeadDomainsTakeTurns(t *testing.T) {
 	q := newQueue(1)
 	tasks := tasksOf("h", "h", "h", "h", "h", "h", "h", "h")
 	for i, domain := range []string{"many.example", "many.example", "many.example", "one.example", "", "two.example", "many.example", ""} {
 		if domain != "" {
 			tasks[i].domain, tasks[i].onward = domain, &onward{}
+		} else {
+			q.add(tasks[i])
 		}
-		q.add(tasks[i])
 	}
-	for _, want := range []int64{4, 7, 0, 3, 5, 1, 2, 6} {
+	for _, tk := range slices.Backward(tasks) {
+		if tk.onward != nil {
+			q.add(tk)
+		}
+	}
+	for _, want := range []int64{4, 0, 7, 3, 5, 1, 2, 6} {
 		got := q.take(5)
 		if len(got) != 1 || got[0].ID != want {
 			t.Fatalf("%d tasks at a time, the first %d, want %d", len(got), got[0].ID, want)
