@@ -78,6 +78,33 @@ func TestSilenceOfAllFeedsIsAnOutage(t *testing.T) {
 	w.converged(runAt(1).Add(50 * time.Minute))
 }
 
+// A network that goes away in the middle counts against nobody, nor against those who were asked before the last answer came.
+func TestAnOutageInTheMiddleCountsAgainstNobody(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	var urls []string
+	for range 12 {
+		urls = append(urls, b.crowd(1)...)
+	}
+	w := newWorld(t, nil, "CRAWL_WORKERS=6", "CRAWL_TIMEOUT=6s")
+	w.follows(urls...)
+	b.quietly(w, runAt(0), "run")
+	gates := map[string]chan struct{}{}
+	for _, u := range urls {
+		gates[u] = make(chan struct{})
+		b.holdUp(b.pages[strings.TrimPrefix(u, "http://")], gates[u])
+	}
+	b.tick(runAt(1))
+	run := w.start(runAt(1), "run")
+	await(t, "six requests", func() bool { return len(b.asked()) == 6 })
+	answers := b.asked()[0]
+	close(gates[answers])
+	run.wait().want(4)
+	same(t, "standing", []string{"0 | active | 12"}, w.query("SELECT consecutive_failures, status, count(*) FROM feeds GROUP BY 1, 2"))
+	same(t, "fetched", []string{answers}, w.query("SELECT url FROM feeds WHERE fetched_hour = ?", hourOf(1)))
+	w.sound()
+}
+
 // So is the same web page from everybody: a hotel's network, a hijacked resolver.
 func TestWebPagesInsteadOfAllFeedsAreAnOutage(t *testing.T) {
 	t.Parallel()

@@ -117,10 +117,12 @@ func (c *collector) take(f *finished) error {
 	if f.event.answered {
 		c.s.answers++
 	}
-	f.event.few = (c.total-c.done)*fewShare <= c.tasks
+	f.event.few = (c.total-c.done-c.outage.idle())*fewShare <= c.tasks
 	verdict, free := c.outage.judge(f)
 	if verdict != hold {
 		free = append(free, freed{f, verdict})
+	} else { // held or not, something has been done
+		c.s.beat.step("fetch", c.done, c.total, c.s.cfg.Now())
 	}
 	return c.settleAll(free)
 }

@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,6 +37,26 @@ func TestWhoIsLeftOfARun(t *testing.T) {
 		if done, total, _, _ := p.s.beat.read(); done != 199 || total != 200 {
 			t.Errorf("fate %v: progress is %d of %d", end, done, total)
 		}
+	}
+}
+
+// Who is held back because nobody has answered since is not left of the run.
+func TestWhoIsHeldIsNotLeft(t *testing.T) {
+	p := &pool{s: &session{}}
+	p.s.cfg.Now = time.Now
+	c := newCollector(p, 20, 0)
+	loose := &category{loose: true}
+	for i, e := range append([]event{answerAt("x", 1)}, slices.Repeat([]event{silent("a", 0, late)}, 18)...) {
+		f := &finished{event: e, task: &task{cat: loose}, claim: &store.Claim{}}
+		if err := c.take(f); err != nil {
+			t.Fatal(err)
+		}
+		if f.event.few != (i == 18) {
+			t.Errorf("number %d of 20: few is %v", i, f.event.few)
+		}
+	}
+	if n := len(c.outage.held()); n != 18 {
+		t.Errorf("%d are held, not 18", n)
 	}
 }
 

@@ -34,6 +34,11 @@ type event struct {
 	read     bool      // read well, or unchanged
 }
 
+// justLed tells whether there is no route to where a redirect led a moment ago: there was a network then.
+func (e *event) justLed() bool {
+	return e.route && !e.led.IsZero() && e.start.Sub(e.led) < localPatience
+}
+
 // describeEvent tells the outage rule what it needs to know of an observation.
 func describeEvent(e event, o *observation) event {
 	e.end = o.at

@@ -45,6 +45,7 @@ type row struct {
 	domains    map[string]bool
 	fresh      map[string]bool // domains of feeds that never worked, after the first answer
 	weak       map[string]bool // domains of weak failures before the first answer
+	idle       int             // how many of those held say nothing, and count unless an outage is seen
 	since      time.Time       // start of the first one held
 	local      bool            // one of them is certainly ours
 }
@@ -75,6 +76,13 @@ func (r *row) add(f *finished) {
 // keep holds back what says nothing by itself.
 func (r *row) keep(f *finished) { r.held = append(r.held, f) }
 
+// idles keeps back what counts but for an outage: nobody has answered since.
+func (r *row) idles(f *finished) (verdict, []freed) {
+	r.idle++
+	r.keep(f)
+	return hold, nil
+}
+
 // silence tells whether a run that had no answer at all was silent on enough domains to mean something.
 func (r *row) silence() bool {
 	all := maps.Clone(r.domains)
@@ -93,17 +101,18 @@ func (r *row) long(limit int, now time.Time) bool {
 
 // end ends the row, because of an answer to a GET that began at the given time, or, if that is zero, because the run has ended. What was
 // held counts; but what was certainly ours counts against no feed that has worked, unless it had no route at the time at which that GET
-// found one, or nearly so.
+// found one, or the answer that led there came, or nearly so.
 func (r *row) end(answered time.Time) []freed {
 	var free []freed
 	for _, f := range r.held {
 		v, k := count, &f.event
-		if k.local && k.worked && !(k.route && !answered.IsZero() && answered.Before(k.end.Add(localPatience))) {
+		found := !answered.IsZero() && answered.Before(k.end.Add(localPatience))
+		if k.local && k.worked && !(k.route && (found || k.justLed())) {
 			v = ours
 		}
 		free = append(free, freed{f, v})
 	}
-	r.held, r.domains, r.fresh, r.weak, r.local = nil, nil, nil, nil, false
+	r.held, r.domains, r.fresh, r.weak, r.local, r.idle = nil, nil, nil, nil, false, 0
 	return free
 }
 
@@ -117,7 +126,8 @@ func (r *row) end(answered time.Time) []freed {
 // own page) are held while the others are asked: one that is read well clears it, and each counts. They are an outage if in a whole
 // run none was read, and they are on more than limit domains, or if they are on so many that nobody else can be behind it. And if in a whole run nothing
 // answered, then also refusals and names that do not exist are no news about feeds that worked: a resolver or a firewall of
-// ours may say so of everything. Feeds that failed before are no surprise, but what an outage did to them counts as little.
+// ours may say so of everything. Feeds that failed before are no surprise, nor is who was asked before the last answer; but what an outage
+// did to them counts as little, so they too are held until the next answer.
 type outage struct {
 	limit  int
 	class  [2]row // public, allowed
@@ -155,8 +165,6 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 		return count, append(free, o.portal.end(e.start)...)
 	case e.starved, e.answered && e.local && e.worked && !e.route: // where a redirect leads there may never be a route
 		return ours, free
-	case e.route && !e.led.IsZero() && e.start.Sub(e.led) < localPatience: // there was a network a moment ago
-		return count, free
 	case e.answered && e.notAFeed && (o.read.After(e.start) || e.few && !o.read.IsZero()):
 		return count, free
 	case e.answered && e.notAFeed && e.healthy && e.worked:
@@ -171,13 +179,15 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 	}
 	answers := r.lastAnswer.After(e.start)
 	switch {
+	case e.justLed():
+		return r.idles(f)
 	case e.local && answers && e.worked && !e.route:
 		return ours, free
 	case e.route && answers && e.worked: // it may have looked for a route after the last of them
 		r.keep(f)
 		return hold, free
 	case answers, !e.local && (e.again || e.few && r.answered):
-		return count, free
+		return r.idles(f)
 	case !e.local && !e.healthy: // no news, but in an outage it is not the feed's
 		r.keep(f)
 		return hold, free
@@ -200,6 +210,9 @@ func (o *outage) settle() (down bool, free []freed) {
 	}
 	return false, o.all()
 }
+
+// idle is how many are kept back that count but for an outage.
+func (o *outage) idle() int { return o.class[0].idle + o.class[1].idle }
 
 // held gives everything that is still kept back.
 func (o *outage) held() []*finished {

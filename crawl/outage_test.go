@@ -80,6 +80,9 @@ func TestOutageRule(t *testing.T) {
 			answerAt("a", 1), changed(silent("a", 1.1, 1.2), route, func(e *event) { e.led = at(1) })}, false, 2},
 		{"a redirect of another host, and the route goes away while its turn comes", []event{
 			answerAt("a", 1), changed(silent("a", 9, 9.1), route, func(e *event) { e.led = at(1) })}, false, 1},
+		{"a redirect of another host to where there is no route, and then nothing answers", []event{
+			answerAt("a", 1), changed(silent("a", 1.1, 1.2), route, func(e *event) { e.led = at(1) }),
+			silent("b", 2, 9), silent("c", 2, 9), silent("d", 2, 9), silent("e", 2, 9)}, true, 1},
 		{"a redirect, and then no resolver", []event{changed(answerAt("b", 1), local, func(e *event) { e.read = false }), answerAt("a", 2)}, false, 1},
 		{"three surprises on three domains", []event{silent("a", 0, late), silent("b", 0, late), silent("c", 0, late), answerAt("e", late+1)}, false, 4},
 		{"two domains, silent and refused", []event{
@@ -109,6 +112,8 @@ func TestOutageRule(t *testing.T) {
 		{"an answer ends the row", []event{silent("a", 0, 1), silent("b", 0, 1), answerAt("x", 2), silent("c", 3, 4), silent("d", 3, 4), answerAt("y", 5)}, false, 6},
 		{"dead feeds are no surprise", []event{changed(silent("a", 0, 1), dead), changed(silent("b", 0, 1), dead), changed(silent("c", 0, 1), dead), changed(silent("d", 0, 1), dead), changed(silent("e", 0, 1), dead)}, false, 5},
 		{"time-outs that come last, while others answered", []event{answerAt("x", 5), silent("a", 0, 60), silent("b", 1, 61), silent("c", 2, 62), silent("d", 3, 63), silent("e", 4, 64)}, false, 6},
+		{"the network goes away under some who were asked before the last answer", []event{answerAt("x", 1),
+			silent("p", 0, 10), changed(silent("q", 0.5, 10), dead), changed(silent("r", 0.5, 10), never), silent("a", 2, 12), silent("b", 2, 12), silent("c", 2, 12), silent("d", 2, 12)}, true, 1},
 		{"no answer at all, four domains, a new list", []event{changed(silent("a", 0, 1), never), changed(silent("b", 0, 1), never), changed(silent("c", 0, 1), never), changed(silent("d", 0, 1), never)}, true, 0},
 		{"new feeds of fifty domains are silent, others answered before", newAndSilent(50), false, 51},
 		{"new feeds of more domains are silent, others answered before", newAndSilent(51), true, 1},
@@ -136,6 +141,8 @@ func TestOutageRule(t *testing.T) {
 			answerAt("x", 1), changed(silent("a", 2, 60), last), changed(silent("b", 2, 60), last), changed(silent("c", 2, 60), last), changed(silent("d", 2, 60), last)}, false, 5},
 		{"the last few have no route, others answered before", []event{
 			answerAt("x", 1), changed(silent("a", 2, 60), last, local), changed(silent("b", 2, 60), last, local), changed(silent("c", 2, 60), last, local), changed(silent("d", 2, 60), last, local)}, true, 1},
+		{"the last few are silent, and then there is no route", []event{answerAt("x", 1), changed(silent("p", 2, late), last), changed(silent("a", 2, 12), last, local),
+			changed(silent("b", 2, 12), last, local), changed(silent("c", 2, 12), last, local), changed(silent("d", 2, 12), last, local)}, true, 1},
 		{"dead feeds that are silent in an outage", []event{answerAt("x", 1), changed(silent("p", 2, late), dead), changed(silent("q", 2, late), dead),
 			silent("a", 2, late), silent("b", 2, late), silent("c", 2, late), silent("d", 2, late), changed(silent("r", 2, late+1), dead)}, true, 1},
 		{"an answer that comes when the outage was seen", []event{
@@ -256,15 +263,17 @@ func TestOutageInTheMiddleCountsAgainstNobody(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		events := simulate(r, 500, 32, 0.1, 0.01)
 		cut := events[len(events)/2].end
+		for i := range events {
+			if e := &events[i]; e.end.After(cut) { // from here on everything is silent, what was under way too
+				e.answered, e.read, e.silent = false, false, true
+				if e.end = e.start.Add(10 * time.Second); !e.end.After(cut) {
+					e.end = cut.Add(time.Millisecond)
+				}
+			}
+		}
+		slices.SortFunc(events, func(a, b event) int { return a.end.Compare(b.end) })
 		o := outage{limit: 3}
 		for _, e := range events {
-			if e.end.After(cut) { // from here on everything is silent
-				e.answered, e.read, e.silent = false, false, true
-				if e.start.Before(cut) {
-					e.start = cut.Add(time.Millisecond)
-				}
-				e.end = e.start.Add(10 * time.Second)
-			}
 			v, free := o.judge(&finished{event: e})
 			if e.end.After(cut) && (v == count || len(free) > 0) {
 				t.Fatalf("seed %d: a feed was counted in the outage", seed)
