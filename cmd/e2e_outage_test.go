@@ -245,6 +245,27 @@ func TestHostsWithoutARouteAreNoOutage(t *testing.T) {
 	w.sound()
 }
 
+// New feeds of four hosts without a route, which are still asked when all others have answered, ended each run as an outage.
+func TestManyNewFeedsWithoutARouteAreNoOutage(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	var urls []string
+	for host := range 4 {
+		for n := range 20 {
+			urls = append(urls, fmt.Sprintf("http://224.0.0.%d/%d", host+1, n))
+		}
+	}
+	for range 10 {
+		urls = append(urls, b.crowd(1)...)
+	}
+	w := newWorld(t, nil, "CRAWL_WORKERS=8", "CRAWL_PER_HOST=1", "CRAWL_ALLOW_NET=127.0.0.0/8,224.0.0.0/4")
+	w.follows(urls...)
+	b.quietly(w, runAt(0), "run")
+	same(t, "standing", []string{"connect | 1 | 80", "NULL | 0 | 10"},
+		w.query("SELECT last_error_kind, consecutive_failures, count(*) FROM feeds GROUP BY 1, 2"))
+	w.sound()
+}
+
 // A redirect to a host without a route is the feed's failure: it was asked at each invocation, never counted, and left no reason.
 func TestARedirectToNoRouteCountsOnceAnHour(t *testing.T) {
 	t.Parallel()

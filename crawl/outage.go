@@ -64,7 +64,7 @@ func (r *row) add(f *finished) {
 			r.weak = map[string]bool{}
 		}
 		r.weak[e.domain] = true
-	case r.answered && !e.worked && !e.local:
+	case r.answered && !e.worked:
 		r.fresh[e.domain] = true
 	default:
 		r.domains[e.domain] = true
@@ -96,7 +96,12 @@ func (r *row) long(limit int, now time.Time) bool {
 	if r.local {
 		patience = localPatience
 	}
-	return (len(r.domains) > limit || len(r.fresh) > max(limit, portalDomains)) && now.Sub(r.since) >= patience
+	return r.over(limit) && now.Sub(r.since) >= patience
+}
+
+// over tells whether the row is longer than the limit, which is higher for feeds that never worked.
+func (r *row) over(limit int) bool {
+	return len(r.domains) > limit || len(r.fresh) > max(limit, portalDomains)
 }
 
 // end ends the row, because of an answer to a GET that began at the given time, or, if that is zero, because the run has ended. What was
@@ -122,7 +127,7 @@ func (r *row) end(answered time.Time) []freed {
 // A surprise is a silent failure of a healthy feed while no answer of its class came between its start and its end.
 // Without that clause the time-outs that come last in every run would look like an outage. More than limit surprises
 // in a row, on different domains, are an outage. Anybody can make new feeds that are silent: once another has answered it takes
-// many more domains of feeds that never worked. Healthy feeds that turn into "not a feed" (a hotel's portal answers everything with its
+// many more domains of feeds that never worked, though there be no resolver for them: their name servers are anybody's too. Healthy feeds that turn into "not a feed" (a hotel's portal answers everything with its
 // own page) are held while the others are asked: one that is read well clears it, and each counts. They are an outage if in a whole
 // run none was read, and they are on more than limit domains, or if they are on so many that nobody else can be behind it. And if in a whole run nothing
 // answered, then also refusals and names that do not exist are no news about feeds that worked: a resolver or a firewall of
@@ -201,7 +206,7 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 func (o *outage) settle() (down bool, free []freed) {
 	for i := range o.class {
 		r := &o.class[i]
-		o.down = o.down || r.silence() || r.local && (!r.answered || len(r.domains) > o.limit)
+		o.down = o.down || r.silence() || r.local && (!r.answered || r.over(o.limit))
 	}
 	pages := len(o.portal.domains)
 	o.down = o.down || pages > o.limit && (o.read.IsZero() || pages > portalDomains)

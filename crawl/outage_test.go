@@ -43,10 +43,12 @@ func pages(n int, from, to float64) []event {
 }
 
 // newAndSilent are feeds that never worked, of n domains, silent to a time-out after an answer to another.
-func newAndSilent(n int) []event {
+func newAndSilent(n int, changes ...func(*event)) []event {
 	all := []event{answerAt("x", 1)}
 	for i := range n {
-		all = append(all, changed(silent(fmt.Sprintf("new%d", i), 2, 2+late), func(e *event) { e.worked = false }))
+		e := changed(silent(fmt.Sprintf("new%d", i), 2, 2+late), changes...)
+		e.worked = false
+		all = append(all, e)
 	}
 	return all
 }
@@ -117,6 +119,9 @@ func TestOutageRule(t *testing.T) {
 		{"no answer at all, four domains, a new list", []event{changed(silent("a", 0, 1), never), changed(silent("b", 0, 1), never), changed(silent("c", 0, 1), never), changed(silent("d", 0, 1), never)}, true, 0},
 		{"new feeds of fifty domains are silent, others answered before", newAndSilent(50), false, 51},
 		{"new feeds of more domains are silent, others answered before", newAndSilent(51), true, 1},
+		{"there is no resolver for new feeds of fifty domains, others answered before", newAndSilent(50, local), false, 51},
+		{"there is no resolver for new feeds of more domains, others answered before", newAndSilent(51, local), true, 1},
+		{"there is no route at once for new feeds of more domains, others answered before", newAndSilent(51, route, func(e *event) { e.end = at(2.1) }), true, 1},
 		{"new feeds and then old ones are silent, others answered before", append(newAndSilent(8),
 			silent("a", 2, late+2), silent("b", 2, late+2), silent("c", 2, late+2), silent("d", 2, late+2)), true, 1},
 		{"no answer at all, two domains", []event{silent("a", 0, 1), silent("b", 0, 1)}, false, 2},
