@@ -324,6 +324,33 @@ func TestNoResolverIsAnOutage(t *testing.T) {
 	fresh.wantOutage(fresh.unshared([]string{"--mount"}, deaf, fresh.at(runAt(0)), "run"))
 }
 
+// A feed whose name servers are gone may be alone due: each hour was an outage then, and the feed was never counted. Whether other names have
+// addresses tells the difference.
+func TestANameThatIsGoneIsNoOutage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	others := "127.0.0.1 localhost\n"
+	for n := range 4 {
+		ip, port, _ := net.SplitHostPort(s.listen())
+		s.addAt(fmt.Sprintf("feed%d.test:%s", n, port), "News", 3)
+		others += fmt.Sprintf("%s feed%d.test\n", ip, n)
+	}
+	ip, port, _ := net.SplitHostPort(s.listen())
+	s.addAt("gone.test:"+port, "News", 3)
+	w := newWorld(t, s, "CRAWL_CONNECT_TIMEOUT=2s", "CRAWL_TIMEOUT=5s")
+	w.subscribe()
+	all, without, deaf := w.etc(others+ip+" gone.test\n"), w.etc(others), w.etc("127.0.0.1 localhost\n")
+	w.unshared([]string{"--mount"}, all, w.at(runAt(0)), "run").want(0)
+	w.change("UPDATE feeds SET next_fetch_at = '2027-01-01T00:00:00Z' WHERE url NOT LIKE '%gone.test%'")
+	w.wantOutage(w.unshared([]string{"--mount"}, deaf, w.at(runAt(1)), "run"))
+	w.unblamed()
+	for n := 2; n < 4; n++ {
+		w.unshared([]string{"--mount"}, without, w.at(runAt(n*24)), "run").want(0).wantSilence()
+		w.unshared([]string{"--mount"}, without, w.at(halfAt(n*24)), "half-check").want(0).wantSilence()
+		same(t, "failures", []string{fmt.Sprint("dns | ", n-1)}, w.query("SELECT last_error_kind, consecutive_failures FROM feeds WHERE url LIKE '%gone.test%'"))
+	}
+}
+
 // etc writes the hosts file of a mount namespace, beside a resolv.conf that names a resolver which is not there, and returns the script
 // that puts both in place.
 func (w *world) etc(hosts string) string {

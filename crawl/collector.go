@@ -308,7 +308,7 @@ func (c *collector) end(ctx context.Context, failed error) error {
 		cause = failed
 	}
 	if cause == nil {
-		down, free := c.outage.settle()
+		down, free := c.outage.settle(func(domains map[string]bool) bool { return c.s.reaches(ctx, domains) })
 		if down {
 			cause = errOutage
 		}

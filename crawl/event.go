@@ -14,24 +14,25 @@ import (
 
 // event is what the outage rule needs to know of one fetch.
 type event struct {
-	domain   string // registrable domain
-	allowed  bool   // a network of --allow-net: judged apart from public addresses
-	start    time.Time
-	end      time.Time
-	led      time.Time // when the answer came whose redirect led to this host; zero: none did
-	answered bool      // any HTTP response came
-	silent   bool      // it failed without one, in a way that a dead network of our own would cause too
-	weak     bool      // it failed without one, but somebody said so: refused, reset, no such name
-	local    bool      // certainly our own side: no route, no resolver, no descriptors
-	proxy    bool      // of the local ones: the proxy could not be reached
-	starved  bool      // of the local ones: it answered, and our own memory was short
-	route    bool      // of the local ones: no route to this address, which says nothing of others
-	healthy  bool      // the feed's last fetch succeeded, or it was never fetched
-	worked   bool      // it has been fetched well at some time
-	again    bool      // it was silent earlier in this hour too, while others answered: it is silent by itself
-	few      bool      // few of the run's feeds are left: who is silent last, while others answered before, is silent by itself
-	notAFeed bool      // an answer, but not a feed
-	read     bool      // read well, or unchanged
+	domain     string // registrable domain
+	allowed    bool   // a network of --allow-net: judged apart from public addresses
+	start      time.Time
+	end        time.Time
+	led        time.Time // when the answer came whose redirect led to this host; zero: none did
+	answered   bool      // any HTTP response came
+	silent     bool      // it failed without one, in a way that a dead network of our own would cause too
+	weak       bool      // it failed without one, but somebody said so: refused, reset, no such name
+	local      bool      // certainly our own side: no route, no resolver, no descriptors
+	proxy      bool      // of the local ones: the proxy could not be reached
+	starved    bool      // of the local ones: it answered, and our own memory was short
+	route      bool      // of the local ones: no route to this address, which says nothing of others
+	unresolved bool      // of the local ones: the resolver has no address for the name, and answered nobody since
+	healthy    bool      // the feed's last fetch succeeded, or it was never fetched
+	worked     bool      // it has been fetched well at some time
+	again      bool      // it was silent earlier in this hour too, while others answered: it is silent by itself
+	few        bool      // few of the run's feeds are left: who is silent last, while others answered before, is silent by itself
+	notAFeed   bool      // an answer, but not a feed
+	read       bool      // read well, or unchanged
 }
 
 // justLed tells whether there is no route to where a redirect led a moment ago: there was a network then.
@@ -53,6 +54,7 @@ func describeEvent(e event, o *observation) event {
 		e.answered, e.allowed = fe.Answered, fe.AllowedNet
 		e.local, e.proxy, e.starved = fe.Local, fe.Proxy, fe.Starved
 		e.route = fe.Kind == fetch.KindConnect && slices.ContainsFunc(noRoute, func(no syscall.Errno) bool { return errors.Is(fe, no) })
+		e.unresolved = fe.Kind == fetch.KindDNS
 		e.silent = !fe.Answered && couldBeOurs(fe)
 		e.weak = !fe.Answered && !e.silent && (fe.Kind == fetch.KindDNS || fe.Kind == fetch.KindConnect)
 	}

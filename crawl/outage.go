@@ -104,6 +104,25 @@ func (r *row) over(limit int) bool {
 	return len(r.domains) > limit || len(r.fresh) > max(limit, portalDomains)
 }
 
+// doubt makes what is held the feeds' own, if elsewhere says that other domains are within reach, and all that this machine has said of
+// itself is that it finds no way to these.
+func (r *row) doubt(elsewhere func(domains map[string]bool) bool) {
+	domains := map[string]bool{}
+	for _, f := range r.held {
+		if e := &f.event; e.local && !e.route && !e.unresolved {
+			return
+		}
+		domains[f.event.domain] = true
+	}
+	if !elsewhere(domains) {
+		return
+	}
+	for _, f := range r.held {
+		f.event.local = false
+	}
+	r.local = false
+}
+
 // end ends the row, because of an answer to a GET that began at the given time, or, if that is zero, because the run has ended. What was
 // held counts; but what was certainly ours counts against no feed that has worked, unless it had no route at the time at which that GET
 // found one, or the answer that led there came, or nearly so.
@@ -202,10 +221,15 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 	return hold, free
 }
 
-// settle ends the run: whether it was an outage after all, and else what becomes of what was held.
-func (o *outage) settle() (down bool, free []freed) {
+// settle ends the run: whether it was an outage after all, and else what becomes of what was held. Where nobody has answered, and few
+// domains are said by this machine itself to be out of reach, it may be them: a resolver fails for one whose name servers are gone as
+// it does without a network. So elsewhere decides then: whether other domains are within reach.
+func (o *outage) settle(elsewhere func(domains map[string]bool) bool) (down bool, free []freed) {
 	for i := range o.class {
 		r := &o.class[i]
+		if r.local && !r.answered && !r.silence() && !r.over(o.limit) {
+			r.doubt(elsewhere)
+		}
 		o.down = o.down || r.silence() || r.local && (!r.answered || r.over(o.limit))
 	}
 	pages := len(o.portal.domains)

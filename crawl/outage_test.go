@@ -183,7 +183,7 @@ func play(o *outage, events []event) (down bool, counts int) {
 			counts++
 		}
 	}
-	down, free := o.settle()
+	down, free := o.settle(func(map[string]bool) bool { return false })
 	return down, counts + counted(free)
 }
 
@@ -287,5 +287,49 @@ func TestOutageInTheMiddleCountsAgainstNobody(t *testing.T) {
 		if !o.down {
 			t.Fatalf("seed %d: the outage was not seen", seed)
 		}
+	}
+}
+
+// Where this machine alone says that a few domains are out of reach, and nobody has answered, other domains tell whether that is so of all.
+func TestOutageAsksElsewhere(t *testing.T) {
+	unresolved := func(e *event) { e.local, e.unresolved, e.worked, e.healthy = true, true, true, true }
+	route := func(e *event) { e.local, e.route, e.worked, e.healthy = true, true, true, true }
+	descriptors := func(e *event) { e.local, e.worked, e.healthy = true, true, true }
+	few := []event{changed(silent("a", 0, 9), unresolved), changed(silent("b", 0, 9), unresolved), changed(silent("a", 0, 9), unresolved)}
+	for _, test := range []struct {
+		name        string
+		events      []event
+		reach       bool
+		asked, down bool
+		counts      int
+	}{
+		{"a few without a name, others within reach", few, true, true, false, 3},
+		{"a few without a name, and others too", few, false, true, true, 0},
+		{"one without a route, others within reach", []event{changed(silent("a", 0, 9), route)}, true, true, false, 1},
+		{"no descriptor", []event{changed(silent("a", 0, 9), descriptors), changed(silent("b", 0, 9), unresolved)}, true, false, true, 0},
+		{"many", append(few, changed(silent("c", 0, 9), unresolved), changed(silent("d", 0, 9), unresolved)), true, false, true, 0},
+		{"others have answered", append([]event{answerAt("x", 1)}, few...), true, false, false, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o, counts, asked := outage{limit: 3}, 0, false
+			for _, e := range test.events {
+				v, free := o.judge(&finished{event: e})
+				if counts += counted(free); v == count {
+					counts++
+				}
+			}
+			down, free := o.settle(func(except map[string]bool) bool {
+				asked = true
+				for _, e := range test.events {
+					if !except[e.domain] {
+						t.Errorf("%s may be asked about itself", e.domain)
+					}
+				}
+				return test.reach
+			})
+			if counts += counted(free); down != test.down || asked != test.asked || counts != test.counts {
+				t.Errorf("down %v, asked %v, %d outcomes that stand; want %v, %v, %d", down, asked, counts, test.down, test.asked, test.counts)
+			}
+		})
 	}
 }

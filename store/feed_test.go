@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -355,5 +356,33 @@ func TestCount(t *testing.T) {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// A feed that has failed since, or was never read, is no witness.
+func TestLastRead(t *testing.T) {
+	s := newStore(t)
+	ctx := context.Background()
+	var feeds []NewFeed
+	for n := range 5 {
+		feeds = append(feeds, NewFeed{URL: fmt.Sprintf("https://h%d.example/", n)})
+	}
+	if _, err := s.AddFeeds(ctx, feeds, time.Unix(1e9, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.update(ctx, func(tx *tx) error {
+		return tx.run(`
+			UPDATE feeds
+			SET last_success_at = CASE WHEN id < 5 THEN '2026-11-30T0' || id || ':00:00Z' END,
+			    consecutive_failures = id = 2, status = CASE id WHEN 3 THEN 'stopped' ELSE 'active' END`)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.LastRead(ctx, 9)
+	if want := []string{"https://h3.example/", "https://h0.example/"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	if got, err := s.LastRead(ctx, 1); err != nil || len(got) != 1 {
+		t.Errorf("got %v, %v", got, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 )
@@ -82,4 +83,32 @@ func (n names) answer(packet []byte) []byte {
 		return nil
 	}
 	return out
+}
+
+// Reach finds out about the resolver and the route, and the host hears nothing.
+func TestReach(t *testing.T) {
+	listener, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, _ := net.SplitHostPort(listener.LocalAddr().String())
+	c := newClient(t, func(o *Options) { o.ConnectTimeout = time.Second })
+	c.resolver = newResolver(t, names{
+		addrs: map[string][]string{"good.test": {"127.0.0.1"}},
+		fails: map[string]dnsmessage.RCode{"broken.test": dnsmessage.RCodeServerFailure},
+		mute:  map[string]bool{"mute.test": true},
+	})
+	for host, want := range map[string]bool{"good.test": true, "broken.test": false, "mute.test": false, "none.test": false, "224.0.0.1.invalid": false} {
+		if err := c.Reach(context.Background(), "http://"+host+":"+port+"/private/s3cr3t"); (err == nil) != want || err != nil && strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	if err := c.Reach(context.Background(), "https://good.test/"); err != nil {
+		t.Error(err)
+	}
+	listener.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	if n, _, err := listener.ReadFrom(make([]byte, 9)); err == nil {
+		t.Errorf("the host heard %d bytes", n)
+	}
 }

@@ -1,9 +1,11 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -80,6 +82,20 @@ func (c *Client) dialGuarded(ctx context.Context, network, address string) (net.
 	d := c.dialer()
 	d.ControlContext = c.control
 	return d.DialContext(ctx, network, address)
+}
+
+// Reach says whether this machine has a way to the host of a URL: its name has an address, and there is a route to that. The host hears
+// nothing of it, for a socket of UDP sends nothing when it is connected.
+func (c *Client) Reach(ctx context.Context, raw string) error {
+	u, err := parseURL(raw)
+	if err != nil {
+		return err
+	}
+	conn, err := c.dialer().DialContext(ctx, "udp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))
+	if err != nil {
+		return fmt.Errorf("no way to %s: %w", Redact(raw), err)
+	}
+	return conn.Close()
 }
 
 // dial is the signature of net.Dialer.DialContext.
