@@ -245,6 +245,40 @@ func TestHostsWithoutARouteAreNoOutage(t *testing.T) {
 	w.sound()
 }
 
+// A few domains that worked once and are silent from then on, with more feeds than there are workers, ended each run as an outage after all
+// others had been read.
+func TestAFewDomainsThatAreSilentAreNoOutage(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	var silent []string
+	for range 4 {
+		host := b.host()
+		for range 4 {
+			silent = append(silent, b.crowdAt(host, 1)...)
+			host = b.beside(host)
+		}
+	}
+	others := slices.Concat(b.crowd(1), b.crowd(1), b.crowd(1))
+	w := newWorld(t, nil, "CRAWL_WORKERS=11", "CRAWL_TIMEOUT=6s")
+	w.follows(append(slices.Clone(silent), others...)...)
+	b.quietly(w, runAt(0), "run")
+	for _, u := range silent {
+		b.holdUp(b.pages[strings.TrimPrefix(u, "http://")], make(chan struct{}))
+	}
+	slow := make(chan struct{})
+	b.holdUp(b.pages[strings.TrimPrefix(others[0], "http://")], slow)
+	b.tick(runAt(1))
+	run := w.start(runAt(1), "run")
+	await(t, "all workers' requests", func() bool { return len(b.asked()) >= 11 })
+	full := time.Now()
+	await(t, "an answer a second later", func() bool { return time.Since(full) > time.Second })
+	close(slow)
+	run.wait().want(0).wantSilence()
+	same(t, "standing", []string{"timeout | 1 | 16", "NULL | 0 | 3"},
+		w.query("SELECT last_error_kind, consecutive_failures, count(*) FROM feeds GROUP BY 1, 2"))
+	w.sound()
+}
+
 // New feeds of four hosts without a route, which are still asked when all others have answered, ended each run as an outage.
 func TestManyNewFeedsWithoutARouteAreNoOutage(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,10 @@ const outagePatience = 5 * time.Second
 // No route to one host and an answer to a GET that began within this time say that there is a network.
 const localPatience = time.Second
 
+// aloneAfter is how long others must have answered since a GET began for its silence to say that its domain is silent by itself. Most of
+// those who were under way when the network went away began later.
+const aloneAfter = time.Second
+
 // portalDomains is how many domains must have answered with a web page, in a row and for outagePatience, to end a run, or at its end to
 // outweigh a feed that was read before: a handful may be one person's. Where nothing but pages came, the limit is enough at the end.
 // So many domains of feeds that never worked must be silent once anybody has answered.
@@ -41,6 +45,7 @@ type freed struct {
 type row struct {
 	answered   bool
 	lastAnswer time.Time
+	alone      map[string]int // how often a domain was silent while others answered, less its answers
 	held       []*finished
 	domains    map[string]bool
 	fresh      map[string]bool // domains of feeds that never worked, after the first answer
@@ -81,6 +86,20 @@ func (r *row) idles(f *finished) (verdict, []freed) {
 	r.idle++
 	r.keep(f)
 	return hold, nil
+}
+
+// aside notes whether a domain answers, or is silent though others answered after that GET began, and tells whether it is silent by itself.
+func (r *row) aside(e *event) bool {
+	if r.alone == nil {
+		r.alone = map[string]int{}
+	}
+	switch {
+	case e.answered:
+		r.alone[e.domain]--
+	case r.lastAnswer.Sub(e.start) >= aloneAfter:
+		r.alone[e.domain]++
+	}
+	return r.alone[e.domain] > 0
 }
 
 // silence tells whether a run that had no answer at all was silent on enough domains to mean something.
@@ -143,13 +162,14 @@ func (r *row) end(answered time.Time) []freed {
 // outage tells failures that are news about feeds from those that are news about our own network. Not safe for
 // concurrent use; events are given in the order of their ends.
 //
-// A surprise is a silent failure of a healthy feed while no answer of its class came between its start and its end.
-// Without that clause the time-outs that come last in every run would look like an outage. More than limit surprises
-// in a row, on different domains, are an outage. Anybody can make new feeds that are silent: once another has answered it takes
-// many more domains of feeds that never worked, though there be no resolver for them: their name servers are anybody's too. Healthy feeds that turn into "not a feed" (a hotel's portal answers everything with its
-// own page) are held while the others are asked: one that is read well clears it, and each counts. They are an outage if in a whole
-// run none was read, and they are on more than limit domains, or if they are on so many that nobody else can be behind it. And if in a whole run nothing
-// answered, then also refusals and names that do not exist are no news about feeds that worked: a resolver or a firewall of
+// A surprise is a silent failure of a healthy feed while no answer of its class came between its start and its end. Without that clause the
+// time-outs that come last in every run would look like an outage. Nor is it one if its domain was silent before, while others answered:
+// such domains with many feeds come last, too. More than limit surprises in a row, on different domains, are an outage. Anybody can make
+// new feeds that are silent: once another has answered it takes many more domains of feeds that never worked, though there be no resolver
+// for them: their name servers are anybody's too. Healthy feeds that turn into "not a feed" (a hotel's portal answers everything with its
+// own page) are held while the others are asked: one that is read well clears it, and each counts. They are an outage if in a whole run
+// none was read, and they are on more than limit domains, or if they are on so many that nobody else can be behind it. And if in a whole
+// run nothing answered, then also refusals and names that do not exist are no news about feeds that worked: a resolver or a firewall of
 // ours may say so of everything. Feeds that failed before are no surprise, nor is who was asked before the last answer; but what an outage
 // did to them counts as little, so they too are held until the next answer.
 type outage struct {
@@ -180,6 +200,7 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 			r.lastAnswer = e.end
 		}
 		free = r.end(e.start)
+		r.aside(e)
 	}
 	switch {
 	case e.read:
@@ -201,7 +222,7 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 	case e.answered || !e.silent:
 		return count, free
 	}
-	answers := r.lastAnswer.After(e.start)
+	answers, alone := r.lastAnswer.After(e.start), r.aside(e)
 	switch {
 	case e.justLed():
 		return r.idles(f)
@@ -210,7 +231,7 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 	case e.route && answers && e.worked: // it may have looked for a route after the last of them
 		r.keep(f)
 		return hold, free
-	case answers, !e.local && (e.again || e.few && r.answered):
+	case answers, alone, !e.local && (e.again || e.few && r.answered):
 		return r.idles(f)
 	case !e.local && !e.healthy: // no news, but in an outage it is not the feed's
 		r.keep(f)

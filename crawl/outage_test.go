@@ -31,6 +31,18 @@ func changed(e event, changes ...func(*event)) event {
 	return e
 }
 
+// rounds are n GETs of each of four domains that worked, one after the other, silent to a time-out from the given start on.
+func rounds(n int, start float64, changes ...func(*event)) []event {
+	var all []event
+	for i := range n {
+		for _, domain := range []string{"a", "b", "c", "d"} {
+			from := start + float64(i)*late
+			all = append(all, changed(silent(domain, from, from+late), changes...))
+		}
+	}
+	return all
+}
+
 // pages are web pages instead of feeds, from n domains between two times in seconds.
 func pages(n int, from, to float64) []event {
 	var all []event
@@ -124,6 +136,13 @@ func TestOutageRule(t *testing.T) {
 		{"there is no route at once for new feeds of more domains, others answered before", newAndSilent(51, route, func(e *event) { e.end = at(2.1) }), true, 1},
 		{"new feeds and then old ones are silent, others answered before", append(newAndSilent(8),
 			silent("a", 2, late+2), silent("b", 2, late+2), silent("c", 2, late+2), silent("d", 2, late+2)), true, 1},
+		{"four domains are silent while others answer, and go on", slices.Concat([]event{answerAt("x", 1)}, rounds(3, 0)), false, 13},
+		{"four domains have no resolver while others answer, and go on", slices.Concat([]event{answerAt("x", 1)}, rounds(3, 0, local)), false, 1},
+		{"four domains are silent while others answer, and then others too", slices.Concat([]event{answerAt("x", 1)}, rounds(2, 0),
+			[]event{silent("e", 12, 22), silent("f", 12, 22), silent("g", 12, 22), silent("h", 12, 22)}), true, 1},
+		{"four domains are asked when the network goes away", slices.Concat([]event{answerAt("x", 1)}, rounds(3, 0.5)), true, 1},
+		{"four domains are silent once, answer, and then the network goes away", slices.Concat([]event{answerAt("x", 1)}, rounds(1, 0),
+			[]event{answerAt("a", 11), answerAt("b", 11), answerAt("c", 11), answerAt("d", 11)}, rounds(1, 12)), true, 9},
 		{"no answer at all, two domains", []event{silent("a", 0, 1), silent("b", 0, 1)}, false, 2},
 		{"no route, however short the list", []event{changed(silent("a", 0, 1), local)}, true, 0},
 		{"no resolver for a feed that worked, others answer", []event{answerAt("x", 1), changed(silent("a", 0, 2), local)}, false, 1},

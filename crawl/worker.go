@@ -56,7 +56,7 @@ func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
 	case errors.As(err, &next):
 		p.s.cfg.point("moved")
 		f.what, f.onward = moved, &onward{c, next, at}
-		f.event.answered, f.event.allowed, f.event.end = true, next.AllowedNet, at
+		f.event.domain, f.event.answered, f.event.allowed, f.event.end = t.asks(), true, next.AllowedNet, at
 	default:
 		p.finish(ctx, f, resp, err, at)
 	}
@@ -108,10 +108,8 @@ func (p *pool) finish(ctx context.Context, f *finished, resp *fetch.Response, er
 	}
 	f.result = p.s.cfg.Settings.outcome(o)
 	f.event = describeEvent(f.event, o)
-	switch {
-	case f.event.silent, f.event.weak:
-		f.event.domain = f.task.asks() // many feeds may lead to a host that is dead
-	case f.event.notAFeed:
+	f.event.domain = f.task.asks() // many feeds may lead to a host that is dead
+	if f.event.notAFeed {
 		f.event.domain = f.task.registrable() // a portal leads all to its own
 	}
 	if resp != nil && resp.Status == http.StatusTooManyRequests {
