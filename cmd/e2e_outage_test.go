@@ -279,6 +279,37 @@ func TestAFewDomainsThatAreSilentAreNoOutage(t *testing.T) {
 	w.sound()
 }
 
+// A silent host with more feeds than there is time for is counted as far as it was asked, though all are held back when the deadline comes: it was
+// hardly ever, and each run and half-check ended at its deadline for good.
+func TestASilentHostIsCountedAtTheDeadline(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t)
+	silent := b.crowd(60)
+	for _, u := range silent {
+		b.holdUp(b.pages[strings.TrimPrefix(u, "http://")], make(chan struct{}))
+	}
+	w := newWorld(t, nil, "CRAWL_TIMEOUT=1s", "CRAWL_DEADLINE=6s")
+	w.follows(slices.Concat(silent, b.crowd(1), b.crowd(1))...)
+	counted := 0
+	for _, kind := range []string{"run", "half-check"} {
+		at := map[string]time.Time{"run": runAt(0), "half-check": halfAt(0)}[kind]
+		b.visit(w, at, kind).want(3)
+		asked := 0
+		for _, u := range b.asked() {
+			if slices.Contains(silent, u) {
+				asked++
+			}
+		}
+		n := w.number("SELECT count(*) FROM feeds WHERE consecutive_failures = 1 AND last_error_kind = 'timeout'")
+		if least := max(1, asked-2); n-counted < least { // but for two that were under way
+			t.Errorf("%s: %d of %d were counted", kind, n-counted, asked)
+		}
+		counted = n
+	}
+	same(t, "leases", nil, w.query("SELECT url FROM feeds WHERE lease_owner IS NOT NULL"))
+	w.sound()
+}
+
 // New feeds of four hosts without a route, which are still asked when all others have answered, ended each run as an outage.
 func TestManyNewFeedsWithoutARouteAreNoOutage(t *testing.T) {
 	t.Parallel()

@@ -307,9 +307,9 @@ func (c *collector) end(ctx context.Context, failed error) error {
 	if failed != nil {
 		cause = failed
 	}
-	if cause == nil {
-		down, free := c.outage.settle(func(domains map[string]bool) bool { return c.s.reaches(ctx, domains) })
-		if down {
+	if deadline := errors.Is(cause, errDeadline); cause == nil || deadline {
+		down, free := c.outage.settle(deadline, func(domains map[string]bool) bool { return c.s.reaches(ctx, domains) })
+		if down && !deadline {
 			cause = errOutage
 		}
 		failed = c.settleAll(free)

@@ -123,9 +123,9 @@ func (r *row) over(limit int) bool {
 	return len(r.domains) > limit || len(r.fresh) > max(limit, portalDomains)
 }
 
-// doubt makes what is held the feeds' own, if elsewhere says that other domains are within reach, and all that this machine has said of
+// askElsewhere makes what is held the feeds' own, if elsewhere says that other domains are within reach, and all that this machine has said of
 // itself is that it finds no way to these.
-func (r *row) doubt(elsewhere func(domains map[string]bool) bool) {
+func (r *row) askElsewhere(elsewhere func(domains map[string]bool) bool) {
 	domains := map[string]bool{}
 	for _, f := range r.held {
 		if e := &f.event; e.local && !e.route && !e.unresolved {
@@ -140,6 +140,25 @@ func (r *row) doubt(elsewhere func(domains map[string]bool) bool) {
 		f.event.local = false
 	}
 	r.local = false
+}
+
+// doubtful takes out of what is held that of domains that are not silent by themselves, if they are more than the limit.
+func (r *row) doubtful(limit int) (taken []*finished) {
+	var rest []*finished
+	domains := map[string]bool{}
+	for _, f := range r.held {
+		if r.alone[f.event.domain] > 0 {
+			rest = append(rest, f)
+			continue
+		}
+		taken = append(taken, f)
+		domains[f.event.domain] = true
+	}
+	if len(domains) <= limit {
+		return nil
+	}
+	r.held = rest
+	return taken
 }
 
 // end ends the row, because of an answer to a GET that began at the given time, or, if that is zero, because the run has ended. What was
@@ -244,12 +263,13 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 
 // settle ends the run: whether it was an outage after all, and else what becomes of what was held. Where nobody has answered, and few
 // domains are said by this machine itself to be out of reach, it may be them: a resolver fails for one whose name servers are gone as
-// it does without a network. So elsewhere decides then: whether other domains are within reach.
-func (o *outage) settle(elsewhere func(domains map[string]bool) bool) (down bool, free []freed) {
+// it does without a network. So elsewhere decides then: whether other domains are within reach. Where a deadline ends the run an outage may
+// just have begun: what is held on more than limit domains that are not silent by themselves stays so.
+func (o *outage) settle(deadline bool, elsewhere func(domains map[string]bool) bool) (down bool, free []freed) {
 	for i := range o.class {
 		r := &o.class[i]
 		if r.local && !r.answered && !r.silence() && !r.over(o.limit) {
-			r.doubt(elsewhere)
+			r.askElsewhere(elsewhere)
 		}
 		o.down = o.down || r.silence() || r.local && (!r.answered || r.over(o.limit))
 	}
@@ -258,8 +278,18 @@ func (o *outage) settle(elsewhere func(domains map[string]bool) bool) (down bool
 	if o.down {
 		return true, nil
 	}
-	return false, o.all()
+	for _, r := range o.rows() {
+		var stay []*finished
+		if deadline {
+			stay = r.doubtful(o.limit)
+		}
+		free = append(free, r.end(time.Time{})...)
+		r.held = stay
+	}
+	return false, free
 }
+
+func (o *outage) rows() []*row { return []*row{&o.portal, &o.class[0], &o.class[1]} }
 
 // idle is how many are kept back that count but for an outage.
 func (o *outage) idle() int { return o.class[0].idle + o.class[1].idle }
@@ -267,16 +297,8 @@ func (o *outage) idle() int { return o.class[0].idle + o.class[1].idle }
 // held gives everything that is still kept back.
 func (o *outage) held() []*finished {
 	var all []*finished
-	for _, f := range o.all() {
-		all = append(all, f.finished)
-	}
-	return all
-}
-
-func (o *outage) all() []freed {
-	all := o.portal.end(time.Time{})
-	for i := range o.class {
-		all = append(all, o.class[i].end(time.Time{})...)
+	for _, r := range o.rows() {
+		all = append(all, r.held...)
 	}
 	return all
 }

@@ -195,6 +195,14 @@ func TestOutageRule(t *testing.T) {
 // play gives events to the rule as the collector does, those that come after the outage was seen too, and counts the outcomes that
 // stand.
 func play(o *outage, events []event) (down bool, counts int) {
+	counts = judgeAll(o, events)
+	down, free := o.settle(false, nowhere)
+	return down, counts + counted(free)
+}
+
+func nowhere(map[string]bool) bool { return false }
+
+func judgeAll(o *outage, events []event) (counts int) {
 	for _, e := range events {
 		v, free := o.judge(&finished{event: e})
 		counts += counted(free)
@@ -202,8 +210,7 @@ func play(o *outage, events []event) (down bool, counts int) {
 			counts++
 		}
 	}
-	down, free := o.settle(func(map[string]bool) bool { return false })
-	return down, counts + counted(free)
+	return counts
 }
 
 func counted(free []freed) (n int) {
@@ -224,6 +231,42 @@ func TestOutageKnowsWhoWasSilentBefore(t *testing.T) {
 	o := outage{limit: 3}
 	if down, counts := play(&o, events); down || counts != 4 {
 		t.Errorf("down %v, %d counted; want all counted: they were silent before, while others answered", down, counts)
+	}
+}
+
+// At a deadline a host with more feeds than there is time for counts, and what may be the beginning of an outage does not.
+func TestOutageRuleAtADeadline(t *testing.T) {
+	weak := func(e *event) { e.silent, e.weak = false, true }
+	page := func(e *event) { e.answered, e.silent, e.notAFeed = true, false, true }
+	dead := func(e *event) { e.healthy = false }
+	tests := []struct {
+		name         string
+		events       []event
+		down         bool
+		counts, held int
+	}{
+		{"one host is silent", append([]event{answerAt("x", 1)}, slices.Repeat([]event{silent("a", 2, 2+late)}, 5)...), false, 6, 0},
+		{"one host is silent, and nobody else was asked", slices.Repeat([]event{silent("a", 2, 2+late)}, 5), false, 5, 0},
+		{"four hosts are silent, others answered meanwhile", slices.Concat([]event{answerAt("x", 1)}, rounds(3, 0)), false, 13, 0},
+		{"four hosts are silent, and nobody answered", slices.Concat(rounds(1, 0)), true, 0, 4},
+		{"one host is silent, and then the network goes away under others", slices.Concat([]event{silent("o", 0, late), answerAt("x", late+1), silent("o", late, 2*late)},
+			rounds(1, late+0.5)), false, 3, 4},
+		{"the network goes away under feeds that failed before", slices.Concat([]event{answerAt("x", 1)}, rounds(1, 2, dead)), false, 1, 4},
+		{"quick failures have just begun", slices.Concat([]event{answerAt("x", 1)}, rounds(1, 2, func(e *event) { e.end = at(3) })), false, 1, 4},
+		{"three are refused, and nobody answered", rounds(1, 0, weak)[:3], false, 3, 0},
+		{"one host answers with its page", slices.Repeat([]event{changed(silent("a", 2, 3), page)}, 5), false, 5, 0},
+		{"pages have just begun", slices.Concat([]event{answerAt("x", 1)}, rounds(1, 2, page)), false, 1, 4},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := outage{limit: 3}
+			counts := judgeAll(&o, tt.events)
+			down, free := o.settle(true, nowhere)
+			counts += counted(free)
+			if held := len(o.held()); down != tt.down || counts != tt.counts || held != tt.held {
+				t.Errorf("down %v, %d stand and %d are held, want %v, %d, %d", down, counts, held, tt.down, tt.counts, tt.held)
+			}
+		})
 	}
 }
 
@@ -330,14 +373,9 @@ func TestOutageAsksElsewhere(t *testing.T) {
 		{"others have answered", append([]event{answerAt("x", 1)}, few...), true, false, false, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			o, counts, asked := outage{limit: 3}, 0, false
-			for _, e := range test.events {
-				v, free := o.judge(&finished{event: e})
-				if counts += counted(free); v == count {
-					counts++
-				}
-			}
-			down, free := o.settle(func(except map[string]bool) bool {
+			o, asked := outage{limit: 3}, false
+			counts := judgeAll(&o, test.events)
+			down, free := o.settle(false, func(except map[string]bool) bool {
 				asked = true
 				for _, e := range test.events {
 					if !except[e.domain] {
