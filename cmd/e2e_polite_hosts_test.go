@@ -210,6 +210,30 @@ func TestWhoAskedForQuietWaitsForItsOwnDomainAlone(t *testing.T) {
 	w.sound()
 }
 
+// Among its own domain's it goes last, but for a day only: where these are more than fit into a run it was never asked again.
+func TestWhoAskedForQuietIsLastForADay(t *testing.T) {
+	t.Parallel()
+	for hour, want := range map[int]int{1: 4, 24: 4, 25: 0} {
+		b := newWeb(t)
+		host := b.host()
+		answer := reply{status: http.StatusServiceUnavailable, header: map[string]string{"Retry-After": "1800"}}
+		quiet := b.page(host+"/quiet", func(time.Time, *http.Request) reply { return answer }).url
+		w := newWorld(t, nil, "CRAWL_WORKERS=1")
+		w.follows(append([]string{quiet}, b.crowdAt(host, 4)...)...) // it first
+		b.quietly(w, runAt(0), "run")
+		b.quietly(w, runAt(hour), "run")
+		var order []string
+		for _, r := range b.requests() {
+			if r.visit == b.visits {
+				order = append(order, r.url)
+			}
+		}
+		if at := slices.Index(order, quiet); at != want || len(order) != 5 {
+			t.Errorf("after %d hours it is number %d of %v, not %d", hour, at, order, want)
+		}
+	}
+}
+
 // Nor do many hosts of a few domains, though they are the oldest and far more than there are workers: the others' feeds are stored while all
 // of these are silent, also those that wait for their turn at their own host.
 func TestAFewDomainsOccupyNotEveryWorker(t *testing.T) {

@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"slices"
+	"time"
 
 	"crawl/crawl/fetch"
 	"crawl/state"
@@ -136,6 +137,9 @@ func (s *session) due(c *category) store.Due {
 	}
 }
 
+// lateFor is how long a feed that asked for quiet goes last among its domain's, from when it may be asked again.
+const lateFor = 24 * time.Hour
+
 // choose lists the feeds to be fetched, in order, and those that a cap leaves out.
 func (s *session) choose(ctx context.Context, cats []*category) (tasks, rest []*task, err error) {
 	for _, c := range cats {
@@ -151,7 +155,8 @@ func (s *session) choose(ctx context.Context, cats []*category) (tasks, rest []*
 		for _, cand := range cands {
 			if !c.had[cand.ID] {
 				c.asked++
-				tasks = append(tasks, &task{Candidate: cand, cat: c, host: fetch.Host(cand.URL), order: len(tasks)})
+				late := s.cfg.Now().Before(cand.RetryAfterUntil.Add(lateFor))
+				tasks = append(tasks, &task{Candidate: cand, cat: c, host: fetch.Host(cand.URL), order: len(tasks), late: late})
 			}
 		}
 		c.done, c.total, c.pending = len(c.had), len(c.had)+c.asked, c.asked

@@ -16,6 +16,7 @@ type task struct {
 	cat    *category
 	host   string
 	order  int
+	late   bool   // it goes last among its domain's own
 	domain string // worked out when first needed
 	onward *onward
 }
@@ -122,7 +123,7 @@ func (g *guests) place() *int            { return &g.index }
 
 // domainQueue is the hosts of one registrable domain. Its share is what one host may have. Of its own feeds those that asked for quiet
 // last time start when all others have: should they do so again, it silences no neighbour. Those that redirects led here are not waited
-// for, for anybody can lead many.
+// for, for anybody can lead many; and a domain's own may be more than it answers in a run, so that none is late for longer than lateFor.
 type domainQueue struct {
 	name  string
 	ready line[*hostQueue] // hosts with a task that may start now, by the order of their first task
@@ -160,7 +161,7 @@ func newQueue(perHost int) *queue {
 func (q *queue) add(t *task) {
 	q.waiting++
 	d := q.domain(t.asks())
-	if t.Throttled && t.onward == nil {
+	if t.late && t.onward == nil {
 		d.late = append(d.late, t)
 		q.lates = append(q.lates, d)
 		return

@@ -123,7 +123,7 @@ func TestQueueKeepsItsBounds(t *testing.T) {
 		n := 100
 		m := &modelQueue{perHost: perHost, waiting: tasksOf(randomHosts(r, n)...), busy: map[string]int{}, hosts: map[string]*modelHost{}}
 		for _, tk := range m.waiting {
-			tk.Throttled = r.IntN(8) == 0
+			tk.late = r.IntN(8) == 0
 			q.add(tk)
 		}
 		var under []*task
@@ -184,12 +184,12 @@ type modelHost struct {
 func (m *modelQueue) look() {
 	m.early = map[string]bool{}
 	for _, tk := range m.waiting {
-		m.early[tk.asks()] = m.early[tk.asks()] || tk.onward == nil && !tk.Throttled
+		m.early[tk.asks()] = m.early[tk.asks()] || tk.onward == nil && !tk.late
 	}
 }
 
 func (m *modelQueue) isAt(tk *task, host string) bool {
-	return tk.host == host && !(tk.onward == nil && tk.Throttled && m.early[tk.asks()])
+	return tk.host == host && !(tk.onward == nil && tk.late && m.early[tk.asks()])
 }
 
 // next is of the domains that are least beyond their share the oldest of their hosts' firsts.
@@ -309,7 +309,7 @@ func TestQueueDrop(t *testing.T) {
 	first := q.take(1)[0]
 	late := tasksOf("a", "b")
 	for _, tk := range late {
-		tk.Throttled = true
+		tk.late = true
 		q.add(tk)
 	}
 	for i, tk := range tasksOf("a", "a", "a", "b") {

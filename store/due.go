@@ -9,10 +9,10 @@ import (
 
 // Candidate is a feed that might be fetched now, as light as possible.
 type Candidate struct {
-	ID            int64
-	URL           string
-	LastAttemptAt time.Time
-	Throttled     bool // its last answer asked for quiet
+	ID              int64
+	URL             string
+	LastAttemptAt   time.Time
+	RetryAfterUntil time.Time // zero unless its last answer asked for quiet
 }
 
 // Due says which feeds may be fetched.
@@ -76,13 +76,13 @@ func (s *Store) candidates(ctx context.Context, which string, d Due, arg driver.
 	err = s.view(ctx, func(t *tx) error {
 		found = nil
 		return t.query(`
-			SELECT id, url, last_attempt_at, retry_after_until IS NOT NULL
+			SELECT id, url, last_attempt_at, retry_after_until
 			FROM feeds
 			WHERE `+which+`
 			  AND `+due+`
 			ORDER BY last_attempt_at, id`,
 			func(r row) error {
-				found = append(found, Candidate{r.int(0), r.text(1), r.time(2), r.bool(3)})
+				found = append(found, Candidate{r.int(0), r.text(1), r.time(2), r.time(3)})
 				return nil
 			}, append(d.arguments(), arg)...)
 	})
