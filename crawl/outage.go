@@ -161,25 +161,29 @@ func (r *row) doubtful(limit int) (taken []*finished) {
 	return taken
 }
 
-// end ends the row, because of an answer to a GET that began at the given time, or, if that is zero, because the run has ended. What was
-// held counts; but what was certainly ours counts against no feed that has worked, unless it had no route at the time at which that GET
-// found one, or the answer that led there came, or nearly so.
-func (r *row) end(answered time.Time) []freed {
-	var free []freed
-	for _, f := range r.held {
+// end ends the row, because of an answer, or, if that is nil, because the run has ended. What was held counts; but what was certainly ours
+// counts against no feed that has worked, unless it had no route at the time at which that answer's GET found one, or the answer that led
+// there came, or nearly so. A document may be read long after it came: what ended later than that is held on, but is no evidence.
+func (r *row) end(answer *event) (free []freed) {
+	held := r.held
+	r.held, r.domains, r.fresh, r.weak, r.local, r.idle = nil, nil, nil, nil, false, 0
+	for _, f := range held {
 		v, k := count, &f.event
-		found := !answered.IsZero() && answered.Before(k.end.Add(localPatience))
+		if answer != nil && k.end.After(answer.end) {
+			r.idles(f)
+			continue
+		}
+		found := answer != nil && answer.start.Before(k.end.Add(localPatience))
 		if k.local && k.worked && !(k.route && (found || k.justLed())) {
 			v = ours
 		}
 		free = append(free, freed{f, v})
 	}
-	r.held, r.domains, r.fresh, r.weak, r.local, r.idle = nil, nil, nil, nil, false, 0
 	return free
 }
 
 // outage tells failures that are news about feeds from those that are news about our own network. Not safe for
-// concurrent use; events are given in the order of their ends.
+// concurrent use; events are given in the order of their ends, but for answers whose documents take long to be read.
 //
 // A surprise is a silent failure of a healthy feed while no answer of its class came between its start and its end. Without that clause the
 // time-outs that come last in every run would look like an outage. Nor is it one if its domain was silent before, while others answered:
@@ -218,7 +222,7 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 		if e.end.After(r.lastAnswer) {
 			r.lastAnswer = e.end
 		}
-		free = r.end(e.start)
+		free = r.end(e)
 		r.aside(e)
 	}
 	switch {
@@ -226,7 +230,7 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 		if e.end.After(o.read) {
 			o.read = e.end
 		}
-		return count, append(free, o.portal.end(e.start)...)
+		return count, append(free, o.portal.end(e)...)
 	case e.starved, e.answered && e.local && e.worked && !e.route: // where a redirect leads there may never be a route
 		return ours, free
 	case e.answered && e.notAFeed && (o.read.After(e.start) || e.few && !o.read.IsZero()):
@@ -283,7 +287,7 @@ func (o *outage) settle(deadline bool, elsewhere func(domains map[string]bool) b
 		if deadline {
 			stay = r.doubtful(o.limit)
 		}
-		free = append(free, r.end(time.Time{})...)
+		free = append(free, r.end(nil)...)
 		r.held = stay
 	}
 	return false, free
@@ -292,7 +296,12 @@ func (o *outage) settle(deadline bool, elsewhere func(domains map[string]bool) b
 func (o *outage) rows() []*row { return []*row{&o.portal, &o.class[0], &o.class[1]} }
 
 // idle is how many are kept back that count but for an outage.
-func (o *outage) idle() int { return o.class[0].idle + o.class[1].idle }
+func (o *outage) idle() (n int) {
+	for _, r := range o.rows() {
+		n += r.idle
+	}
+	return n
+}
 
 // held gives everything that is still kept back.
 func (o *outage) held() []*finished {
