@@ -17,10 +17,6 @@ const outagePatience = 5 * time.Second
 // No route to one host and an answer to a GET that began within this time say that there is a network.
 const localPatience = time.Second
 
-// aloneAfter is how long others must have answered since a GET began for its silence to say that its domain is silent by itself. Most of
-// those who were under way when the network went away began later.
-const aloneAfter = time.Second
-
 // portalDomains is how many domains must have answered with a web page, in a row and for outagePatience, to end a run, or at its end to
 // outweigh a feed that was read before: a handful may be one person's. Where nothing but pages came, the limit is enough at the end.
 // So many domains of feeds that never worked must be silent once anybody has answered.
@@ -45,7 +41,9 @@ type freed struct {
 type row struct {
 	answered   bool
 	lastAnswer time.Time
-	alone      map[string]int // how often a domain was silent while others answered, less its answers
+	alone      map[string]int // how often a domain that worked was silent though another answered meanwhile, less its answers
+	mute       int            // domains that were so more often than they answered
+	heard      int            // domains that answered more often
 	held       []*finished
 	domains    map[string]bool
 	fresh      map[string]bool // domains of feeds that never worked, after the first answer
@@ -88,18 +86,37 @@ func (r *row) idles(f *finished) (verdict, []freed) {
 	return hold, nil
 }
 
-// aside notes whether a domain answers, or is silent though others answered after that GET began, and tells whether it is silent by itself.
-func (r *row) aside(e *event) bool {
+// note notes that a domain answered, or was silent though another answered meanwhile.
+func (r *row) note(e *event) {
+	by := 0
+	switch {
+	case e.answered:
+		by = -1
+	case r.lastAnswer.After(e.start) && e.healthy && e.worked:
+		by = 1
+	}
 	if r.alone == nil {
 		r.alone = map[string]int{}
 	}
+	was := r.alone[e.domain]
+	is := was + by
+	r.alone[e.domain] = is
 	switch {
-	case e.answered:
-		r.alone[e.domain]--
-	case r.lastAnswer.Sub(e.start) >= aloneAfter:
-		r.alone[e.domain]++
+	case by > 0 && was == 0:
+		r.mute++
+	case by > 0 && is == 0:
+		r.heard--
+	case by < 0 && was == 0:
+		r.heard++
+	case by < 0 && is == 0:
+		r.mute--
 	}
-	return r.alone[e.domain] > 0
+}
+
+// byItself tells whether a domain is silent by itself: it was so while others answered. Where that goes for more than a few, it may as well
+// have been under way when the network went away.
+func (r *row) byItself(domain string) bool {
+	return r.alone[domain] > 0 && r.mute*fewShare <= r.heard
 }
 
 // silence tells whether a run that had no answer at all was silent on enough domains to mean something.
@@ -147,7 +164,7 @@ func (r *row) doubtful(limit int) (taken []*finished) {
 	var rest []*finished
 	domains := map[string]bool{}
 	for _, f := range r.held {
-		if r.alone[f.event.domain] > 0 {
+		if r.byItself(f.event.domain) {
 			rest = append(rest, f)
 			continue
 		}
@@ -223,7 +240,7 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 			r.lastAnswer = e.end
 		}
 		free = r.end(e)
-		r.aside(e)
+		r.note(e)
 	}
 	switch {
 	case e.read:
@@ -245,7 +262,8 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 	case e.answered || !e.silent:
 		return count, free
 	}
-	answers, alone := r.lastAnswer.After(e.start), r.aside(e)
+	r.note(e)
+	answers := r.lastAnswer.After(e.start)
 	switch {
 	case e.justLed():
 		return r.idles(f)
@@ -254,7 +272,7 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 	case e.route && answers && e.worked: // it may have looked for a route after the last of them
 		r.keep(f)
 		return hold, free
-	case answers, alone, !e.local && (e.again || e.few && r.answered):
+	case answers, r.byItself(e.domain), !e.local && (e.again || e.few && r.answered):
 		return r.idles(f)
 	case !e.local && !e.healthy: // no news, but in an outage it is not the feed's
 		r.keep(f)

@@ -43,6 +43,14 @@ func rounds(n int, start float64, changes ...func(*event)) []event {
 	return all
 }
 
+// answers are of n domains, soon after the start.
+func answers(n int) (all []event) {
+	for i := range n {
+		all = append(all, answerAt(fmt.Sprintf("x%d", i), 0.5))
+	}
+	return all
+}
+
 // pages are web pages instead of feeds, from n domains between two times in seconds.
 func pages(n int, from, to float64) []event {
 	var all []event
@@ -142,13 +150,13 @@ func TestOutageRule(t *testing.T) {
 		{"there is no route at once for new feeds of more domains, others answered before", newAndSilent(51, route, func(e *event) { e.end = at(2.1) }), true, 1},
 		{"new feeds and then old ones are silent, others answered before", append(newAndSilent(8),
 			silent("a", 2, late+2), silent("b", 2, late+2), silent("c", 2, late+2), silent("d", 2, late+2)), true, 1},
-		{"four domains are silent while others answer, and go on", slices.Concat([]event{answerAt("x", 1)}, rounds(3, 0)), false, 13},
-		{"four domains have no resolver while others answer, and go on", slices.Concat([]event{answerAt("x", 1)}, rounds(3, 0, local)), false, 1},
-		{"four domains are silent while others answer, and then others too", slices.Concat([]event{answerAt("x", 1)}, rounds(2, 0),
-			[]event{silent("e", 12, 22), silent("f", 12, 22), silent("g", 12, 22), silent("h", 12, 22)}), true, 1},
-		{"four domains are asked when the network goes away", slices.Concat([]event{answerAt("x", 1)}, rounds(3, 0.5)), true, 1},
-		{"four domains are silent once, answer, and then the network goes away", slices.Concat([]event{answerAt("x", 1)}, rounds(1, 0),
-			[]event{answerAt("a", 11), answerAt("b", 11), answerAt("c", 11), answerAt("d", 11)}, rounds(1, 12)), true, 9},
+		{"four domains are silent while others answer, and go on", slices.Concat(answers(40), rounds(3, 0)), false, 52},
+		{"four domains have no resolver while others answer, and go on", slices.Concat(answers(40), rounds(3, 0, local)), false, 40},
+		{"four domains are silent while others answer, and then others too", slices.Concat(answers(40), rounds(2, 0),
+			[]event{silent("e", 12, 22), silent("f", 12, 22), silent("g", 12, 22), silent("h", 12, 22)}), true, 40},
+		{"four of not many more domains are asked when the network goes away", slices.Concat(answers(39), rounds(3, 0)), true, 39},
+		{"four domains answer, are silent once, and then the network goes away", slices.Concat(answers(40), []event{
+			answerAt("a", 1), answerAt("b", 1), answerAt("c", 1), answerAt("d", 1)}, rounds(2, 0)), true, 44},
 		{"no answer at all, two domains", []event{silent("a", 0, 1), silent("b", 0, 1)}, false, 2},
 		{"no route, however short the list", []event{changed(silent("a", 0, 1), local)}, true, 0},
 		{"no resolver for a feed that worked, others answer", []event{answerAt("x", 1), changed(silent("a", 0, 2), local)}, false, 1},
@@ -253,10 +261,10 @@ func TestOutageRuleAtADeadline(t *testing.T) {
 	}{
 		{"one host is silent", append([]event{answerAt("x", 1)}, slices.Repeat([]event{silent("a", 2, 2+late)}, 5)...), false, 6, 0},
 		{"one host is silent, and nobody else was asked", slices.Repeat([]event{silent("a", 2, 2+late)}, 5), false, 5, 0},
-		{"four hosts are silent, others answered meanwhile", slices.Concat([]event{answerAt("x", 1)}, rounds(3, 0)), false, 13, 0},
+		{"four hosts are silent, others answered meanwhile", slices.Concat(answers(40), rounds(3, 0)), false, 52, 0},
 		{"four hosts are silent, and nobody answered", slices.Concat(rounds(1, 0)), true, 0, 4},
-		{"one host is silent, and then the network goes away under others", slices.Concat([]event{silent("o", 0, late), answerAt("x", late+1), silent("o", late, 2*late)},
-			rounds(1, late+0.5)), false, 3, 4},
+		{"one host is silent, and then the network goes away under feeds that failed before", slices.Concat(answers(40),
+			[]event{silent("o", 0, late), silent("o", late, 2*late)}, rounds(1, late, dead)), false, 42, 4},
 		{"the network goes away under feeds that failed before", slices.Concat([]event{answerAt("x", 1)}, rounds(1, 2, dead)), false, 1, 4},
 		{"quick failures have just begun", slices.Concat([]event{answerAt("x", 1)}, rounds(1, 2, func(e *event) { e.end = at(3) })), false, 1, 4},
 		{"three are refused, and nobody answered", rounds(1, 0, weak)[:3], false, 3, 0},
