@@ -385,29 +385,59 @@ func TestNoResolverIsAnOutage(t *testing.T) {
 }
 
 // A feed whose name servers are gone may be alone due: each hour was an outage then, and the feed was never counted. Whether other names have
-// addresses tells the difference.
+// addresses that there is a route to tells the difference; those of this machine's own networks, and those behind a proxy, say nothing.
 func TestANameThatIsGoneIsNoOutage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	others := "127.0.0.1 localhost\n"
-	for n := range 4 {
+	here, far, near := "127.0.0.1 localhost\n", "127.0.0.1 localhost\n", "127.0.0.1 localhost\n"
+	for n := range 5 {
 		ip, port, _ := net.SplitHostPort(s.listen())
-		s.addAt(fmt.Sprintf("feed%d.test:%s", n, port), "News", 3)
-		others += fmt.Sprintf("%s feed%d.test\n", ip, n)
+		name := fmt.Sprintf("feed%d.test", n)
+		if n == 4 {
+			name = "gone.test"
+		}
+		s.addAt(name+":"+port, "News", 3)
+		here += ip + " " + name + "\n"
+		if n < 4 {
+			far += "11.0.0.1 " + name + "\n"
+			near += ip + " " + name + "\n"
+		}
 	}
-	ip, port, _ := net.SplitHostPort(s.listen())
-	s.addAt("gone.test:"+port, "News", 3)
-	w := newWorld(t, s, "CRAWL_CONNECT_TIMEOUT=2s", "CRAWL_TIMEOUT=5s")
-	w.subscribe()
-	all, without, deaf := w.etc(others+ip+" gone.test\n"), w.etc(others), w.etc("127.0.0.1 localhost\n")
-	w.unshared([]string{"--mount"}, all, w.at(runAt(0)), "run").want(0)
-	w.change("UPDATE feeds SET next_fetch_at = '2027-01-01T00:00:00Z' WHERE url NOT LIKE '%gone.test%'")
-	w.wantOutage(w.unshared([]string{"--mount"}, deaf, w.at(runAt(1)), "run"))
-	w.unblamed()
-	for n := 2; n < 4; n++ {
-		w.unshared([]string{"--mount"}, without, w.at(runAt(n*24)), "run").want(0).wantSilence()
-		w.unshared([]string{"--mount"}, without, w.at(halfAt(n*24)), "half-check").want(0).wantSilence()
-		same(t, "failures", []string{fmt.Sprint("dns | ", n-1)}, w.query("SELECT last_error_kind, consecutive_failures FROM feeds WHERE url LIKE '%gone.test%'"))
+	for _, test := range []struct {
+		name, hosts, change string
+		outage              bool
+	}{
+		{"others are within reach", far, "", false},
+		{"others too", "127.0.0.1 localhost\n", "", true},
+		{"others are near", near, "", true},
+		{"others are behind a proxy", far, `UPDATE feeds SET settings = '{"proxy":"http://127.0.0.1:1"}' WHERE url NOT LIKE '%gone.test%'`, true},
+	} {
+		w := newWorld(t, s, "CRAWL_CONNECT_TIMEOUT=2s", "CRAWL_TIMEOUT=5s")
+		w.subscribe()
+		w.unshared([]string{"--mount"}, w.etc(here), w.at(runAt(0)), "run").want(0)
+		w.change("UPDATE feeds SET next_fetch_at = '2027-01-01T00:00:00Z' WHERE url NOT LIKE '%gone.test%'")
+		if test.change != "" {
+			w.change(test.change)
+		}
+		net := "ip link set lo up && ip addr add 11.0.0.1/8 dev lo || exit 99; " + w.etc(test.hosts)
+		for n := 1; n < 3; n++ {
+			for _, command := range []string{"run", "half-check"} {
+				at := map[string]time.Time{"run": runAt(n * 24), "half-check": halfAt(n * 24)}[command]
+				switch e := w.unshared([]string{"--mount", "--net"}, net, w.at(at), command); {
+				case e.code == 99:
+					t.Skipf("skipped: a network namespace: %s", strings.TrimSpace(e.stderr))
+				case test.outage:
+					w.wantOutage(e)
+				default:
+					e.want(0).wantSilence()
+				}
+			}
+			want := "dns | " + fmt.Sprint(n)
+			if test.outage {
+				want = "NULL | 0"
+			}
+			same(t, test.name, []string{want}, w.query("SELECT last_error_kind, consecutive_failures FROM feeds WHERE url LIKE '%gone.test%'"))
+		}
 	}
 }
 

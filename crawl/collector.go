@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -308,9 +309,9 @@ func (c *collector) end(ctx context.Context, failed error) error {
 		cause = failed
 	}
 	if deadline := errors.Is(cause, errDeadline); cause == nil || deadline {
-		down, free := c.outage.settle(deadline, func(domains map[string]bool) bool { return c.s.reaches(ctx, domains) })
-		if down && !deadline {
-			cause = errOutage
+		down, free := c.outage.settle(deadline, func(domains map[string]bool) bool { return !deadline && c.s.reaches(ctx, domains) })
+		if down && !deadline { // or killed while it looked elsewhere
+			cause = cmp.Or(context.Cause(ctx), error(errOutage))
 		}
 		failed = c.settleAll(free)
 	}

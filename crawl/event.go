@@ -28,6 +28,7 @@ type event struct {
 	route      bool      // of the local ones: no route to this address, which says nothing of others
 	unresolved bool      // of the local ones: the resolver has no address for the name, and answered nobody since
 	healthy    bool      // the feed's last fetch succeeded, or it was never fetched
+	failures   int       // that the feed has had in a row
 	worked     bool      // it has been fetched well at some time
 	again      bool      // it was silent earlier in this hour too, while others answered: it is silent by itself
 	few        bool      // few of the run's feeds are left: who is silent last, while others answered before, is silent by itself

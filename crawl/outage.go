@@ -9,6 +9,9 @@ import (
 // however the run was told to count.
 const outageDomains = 4
 
+// outageFailures is how often in a row a feed has failed that is no evidence of an outage in a run that had no answer at all.
+const outageFailures = 3
+
 // outagePatience is how long nothing must have answered before quick failures (a refused certificate, an unreachable
 // host) look like an outage: at the start of a run they come before the first answer.
 const outagePatience = 5 * time.Second
@@ -119,11 +122,33 @@ func (r *row) byItself(domain string) bool {
 	return r.alone[domain] > 0 && r.mute*fewShare <= r.heard
 }
 
-// silence tells whether a run that had no answer at all was silent on enough domains to mean something.
+// silence tells whether a run that had no answer at all was silent on enough domains to mean something. Those of feeds that have just begun to
+// fail are among them: they may have done so when the network went away. Who was silent earlier in this hour, while others answered, is not.
 func (r *row) silence() bool {
 	all := maps.Clone(r.domains)
+	if all == nil {
+		all = map[string]bool{}
+	}
 	maps.Copy(all, r.weak)
+	for _, f := range r.held {
+		if e := &f.event; e.silent && e.worked && !e.again && e.failures < outageFailures {
+			all[e.domain] = true
+		}
+	}
 	return !r.answered && len(all) >= outageDomains
+}
+
+// most tells whether the domains that worked until now and were silent last are more than those that answered, and too many to be a few
+// persons': where all were asked at once, the network may have gone away after the first answer. Who was silent earlier in this hour too,
+// while others answered, is not among them, if others have answered this time.
+func (r *row) most(limit int) bool {
+	domains := map[string]bool{}
+	for _, f := range r.held {
+		if e := &f.event; e.silent && e.healthy && e.worked && !(e.again && r.answered) && !r.byItself(e.domain) {
+			domains[e.domain] = true
+		}
+	}
+	return len(domains) > max(limit, portalDomains, r.heard)
 }
 
 // long tells whether the row is longer than the limit, and has lasted long enough to mean something.
@@ -179,8 +204,8 @@ func (r *row) doubtful(limit int) (taken []*finished) {
 }
 
 // end ends the row, because of an answer, or, if that is nil, because the run has ended. What was held counts; but what was certainly ours
-// counts against no feed that has worked, unless it had no route at the time at which that answer's GET found one, or the answer that led
-// there came, or nearly so. A document may be read long after it came: what ended later than that is held on, but is no evidence.
+// counts against no feed that has worked, unless it had no route, or no address, at the time at which that answer's GET found one, or the
+// answer that led there came, or nearly so. A document may be read long after it came: what ended later than that is held on, but is no evidence.
 func (r *row) end(answer *event) (free []freed) {
 	held := r.held
 	r.held, r.domains, r.fresh, r.weak, r.local, r.idle = nil, nil, nil, nil, false, 0
@@ -191,7 +216,10 @@ func (r *row) end(answer *event) (free []freed) {
 			continue
 		}
 		found := answer != nil && answer.start.Before(k.end.Add(localPatience))
-		if k.local && k.worked && !(k.route && (found || k.justLed())) {
+		if k.unresolved {
+			found = found && answer.start.After(k.start.Add(-localPatience))
+		}
+		if k.local && k.worked && !((k.route || k.unresolved) && found || k.justLed()) {
 			v = ours
 		}
 		free = append(free, freed{f, v})
@@ -231,6 +259,8 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 	case o.down && (e.silent || e.weak || e.notAFeed): // what was under way when it was seen
 		r.keep(f)
 		return hold, nil
+	case o.down && e.starved:
+		return ours, nil
 	case o.down:
 		return count, nil
 	}
@@ -267,9 +297,9 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 	switch {
 	case e.justLed():
 		return r.idles(f)
-	case e.local && answers && e.worked && !e.route:
+	case e.local && answers && e.worked && !e.route && !e.unresolved:
 		return ours, free
-	case e.route && answers && e.worked: // it may have looked for a route after the last of them
+	case e.local && answers && e.worked: // it may have looked for a route or a name after the last of them
 		r.keep(f)
 		return hold, free
 	case answers, r.byItself(e.domain), !e.local && (e.again || e.few && r.answered):
@@ -293,7 +323,7 @@ func (o *outage) settle(deadline bool, elsewhere func(domains map[string]bool) b
 		if r.local && !r.answered && !r.silence() && !r.over(o.limit) {
 			r.askElsewhere(elsewhere)
 		}
-		o.down = o.down || r.silence() || r.local && (!r.answered || r.over(o.limit))
+		o.down = o.down || r.silence() || r.most(o.limit) || r.local && (!r.answered || r.over(o.limit))
 	}
 	pages := len(o.portal.domains)
 	o.down = o.down || pages > o.limit && (o.read.IsZero() || pages > portalDomains)

@@ -74,7 +74,7 @@ func newAndSilent(n int, changes ...func(*event)) []event {
 }
 
 func TestOutageRule(t *testing.T) {
-	dead := func(e *event) { e.healthy = false }
+	dead := func(e *event) { e.healthy, e.failures = false, outageFailures }
 	local := func(e *event) { e.local = true }
 	route := func(e *event) { e.local, e.route = true, true }
 	never := func(e *event) { e.worked = false }
@@ -248,11 +248,67 @@ func TestOutageKnowsWhoWasSilentBefore(t *testing.T) {
 	}
 }
 
+// All were asked at once, and the network went away after the first answer: if they are many it is seen at the end, and if they are few they
+// count once, which is not evidence enough against the next hour's silence.
+func TestOutageWhileAllAreUnderWay(t *testing.T) {
+	many := func(n int, changes ...func(*event)) (all []event) {
+		for i := range n {
+			all = append(all, changed(silent(fmt.Sprintf("m%d", i), 0, late), changes...))
+		}
+		return all
+	}
+	again := func(e *event) { e.again = true }
+	once := func(e *event) { e.healthy, e.failures = false, 1 }
+	for _, test := range []struct {
+		name   string
+		events []event
+		down   bool
+		counts int
+	}{
+		{"many", append([]event{answerAt("x", 1)}, many(60)...), true, 1},
+		{"many, but more have answered", append(answers(70), many(60)...), false, 130},
+		{"a few", append([]event{answerAt("x", 1)}, many(20)...), false, 21},
+		{"the hour after that", many(20, once), true, 0},
+		{"feeds that have failed for long", many(20, func(e *event) { e.healthy, e.failures = false, outageFailures }), false, 20},
+		{"many again, and nobody answers", many(60, again), true, 0},
+		{"many again, and others answer", append([]event{answerAt("x", 1)}, many(60, again)...), false, 61},
+	} {
+		o := outage{limit: 3}
+		if down, counts := play(&o, test.events); down != test.down || counts != test.counts {
+			t.Errorf("%s: down %v with %d outcomes that stand, want %v with %d", test.name, down, counts, test.down, test.counts)
+		}
+	}
+}
+
+// A resolver that has no address for one name, and for others at the same time, is not at fault.
+func TestANameThatCannotBeResolvedCountsIfOthersCan(t *testing.T) {
+	gone := func(e *event) { e.local, e.unresolved = true, true }
+	for _, test := range []struct {
+		name   string
+		events []event
+		counts int
+	}{
+		{"asked with others", []event{changed(silent("a", 0, 0.1), gone), changed(answerAt("x", 0.5), func(e *event) { e.start = at(0) })}, 2},
+		{"told of after the last answer", []event{changed(answerAt("x", 0.5), func(e *event) { e.start = at(0) }), changed(silent("a", 0, 0.6), gone), answerAt("y", 1)}, 3},
+		{"while one who was asked long before is under way", []event{changed(silent("a", 5, 9), gone), changed(answerAt("x", 20), func(e *event) { e.start = at(0) })}, 1},
+		{"and others later", []event{changed(silent("a", 0, 0.1), gone), answerAt("x", 30)}, 1},
+	} {
+		o := outage{limit: 3}
+		if down, counts := play(&o, test.events); down || counts != test.counts {
+			t.Errorf("%s: down %v, %d outcomes that stand, want %d", test.name, down, counts, test.counts)
+		}
+	}
+	o := outage{limit: 3, down: true}
+	if v, _ := o.judge(&finished{event: event{answered: true, local: true, starved: true, worked: true}}); v != ours {
+		t.Errorf("who found no memory in an outage: %v", v)
+	}
+}
+
 // At a deadline a host with more feeds than there is time for counts, and what may be the beginning of an outage does not.
 func TestOutageRuleAtADeadline(t *testing.T) {
 	weak := func(e *event) { e.silent, e.weak = false, true }
 	page := func(e *event) { e.answered, e.silent, e.notAFeed = true, false, true }
-	dead := func(e *event) { e.healthy = false }
+	dead := func(e *event) { e.healthy, e.failures = false, outageFailures }
 	tests := []struct {
 		name         string
 		events       []event

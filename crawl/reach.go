@@ -17,8 +17,8 @@ const (
 	reachKnown = 100
 )
 
-// reaches tells whether other domains are within reach, whose feeds were read last; they hear nothing of it. Without any such domain
-// nothing is known, and the answer is no.
+// reaches tells whether other domains are within reach, whose feeds were read last; they hear nothing of it. Those in networks that the user
+// has opened say nothing of what is beyond. Without any other nothing is known, and the answer is no.
 func (s *session) reaches(ctx context.Context, except map[string]bool) bool {
 	if s.cfg.Fetch.Proxy != nil { // which resolves the names
 		return false
@@ -28,22 +28,26 @@ func (s *session) reaches(ctx context.Context, except map[string]bool) bool {
 		s.cfg.Log.Warn("whether other hosts are within reach cannot be found out", slog.Any("error", err))
 		return false
 	}
-	seen := map[string]bool{}
+	seen, reached := map[string]bool{}, 0
 	for _, address := range known {
 		domain := fetch.Domain(address)
 		if except[domain] || seen[domain] || !hasName(address) {
 			continue
 		}
 		seen[domain] = true
-		if err := s.client.Reach(ctx, address); err != nil {
+		near, err := s.client.Reach(ctx, address)
+		if near {
+			continue
+		}
+		if err != nil {
 			s.cfg.Log.Debug("another host is out of reach too", slog.Any("error", err))
 			return false
 		}
-		if len(seen) == reachWitnesses {
+		if reached++; reached == reachWitnesses {
 			break
 		}
 	}
-	return len(seen) > 0
+	return reached > 0
 }
 
 // hasName tells whether a URL's host has a name, which needs a resolver.

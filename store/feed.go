@@ -163,14 +163,16 @@ func (s *Store) Feeds(ctx context.Context, f Filter) (feeds []Feed, err error) {
 	return feeds, nil
 }
 
-// LastRead gives the URLs of n active feeds without a failure, those that were read last first: from them it was to be seen most lately
-// that there is a network.
+// LastRead gives the URLs of n active feeds without a failure and without a proxy of their own, those that were read last first: from them
+// it was to be seen most lately that there is a network.
 func (s *Store) LastRead(ctx context.Context, n int) (urls []string, err error) {
 	err = s.view(ctx, func(t *tx) error {
+		urls = nil
 		return t.query(`
 			SELECT url
 			FROM feeds
 			WHERE status = 'active' AND consecutive_failures = 0 AND last_success_at IS NOT NULL
+			  AND coalesce(settings ->> 'proxy', '') = ''
 			ORDER BY last_success_at DESC, id
 			LIMIT ?`,
 			func(r row) error {

@@ -93,19 +93,24 @@ func TestReach(t *testing.T) {
 	}
 	defer listener.Close()
 	_, port, _ := net.SplitHostPort(listener.LocalAddr().String())
-	c := newClient(t, func(o *Options) { o.ConnectTimeout = time.Second })
-	c.resolver = newResolver(t, names{
-		addrs: map[string][]string{"good.test": {"127.0.0.1"}},
-		fails: map[string]dnsmessage.RCode{"broken.test": dnsmessage.RCodeServerFailure},
-		mute:  map[string]bool{"mute.test": true},
-	})
-	for host, want := range map[string]bool{"good.test": true, "broken.test": false, "mute.test": false, "none.test": false, "224.0.0.1.invalid": false} {
-		if err := c.Reach(context.Background(), "http://"+host+":"+port+"/private/s3cr3t"); (err == nil) != want || err != nil && strings.Contains(err.Error(), "s3cr3t") {
-			t.Errorf("%s: %v", host, err)
+	for _, open := range []bool{true, false} {
+		c := newClient(t, func(o *Options) {
+			o.ConnectTimeout = time.Second
+			if !open {
+				o.AllowNet = nil
+			}
+		})
+		c.resolver = newResolver(t, names{
+			addrs: map[string][]string{"near.test": {"127.0.0.1"}},
+			fails: map[string]dnsmessage.RCode{"broken.test": dnsmessage.RCodeServerFailure},
+			mute:  map[string]bool{"mute.test": true},
+		})
+		for host, want := range map[string]bool{"near.test": true, "broken.test": false, "mute.test": false, "none.test": false} {
+			near, err := c.Reach(context.Background(), "http://"+host+":"+port+"/private/s3cr3t")
+			if (err == nil) != want || near != want || err != nil && strings.Contains(err.Error(), "s3cr3t") {
+				t.Errorf("%s, open %v: near %v, %v", host, open, near, err)
+			}
 		}
-	}
-	if err := c.Reach(context.Background(), "https://good.test/"); err != nil {
-		t.Error(err)
 	}
 	listener.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 	if n, _, err := listener.ReadFrom(make([]byte, 9)); err == nil {

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"syscall"
 )
 
 // maxHeader is the most bytes of one answer's header (with those of 1xx answers before it).
@@ -84,18 +86,25 @@ func (c *Client) dialGuarded(ctx context.Context, network, address string) (net.
 	return d.DialContext(ctx, network, address)
 }
 
-// Reach says whether this machine has a way to the host of a URL: its name has an address, and there is a route to that. The host hears
-// nothing of it, for a socket of UDP sends nothing when it is connected.
-func (c *Client) Reach(ctx context.Context, raw string) error {
+// Reach says whether this machine has a way to the host of a URL: its name has an address, and there is a route to that. Near is one that
+// is not public, which says nothing of what is beyond the networks that the user has opened. The host hears nothing of it, for a socket of
+// UDP sends nothing when it is connected.
+func (c *Client) Reach(ctx context.Context, raw string) (near bool, err error) {
 	u, err := parseURL(raw)
 	if err != nil {
-		return err
+		return false, err
 	}
-	conn, err := c.dialer().DialContext(ctx, "udp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))
+	d := c.dialer()
+	d.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		near = near || err == nil && (c.guard.allowed(to.Addr()) || c.guard.public.SafeAddr(to.Addr().Unmap()) != nil)
+		return nil
+	}
+	conn, err := d.DialContext(ctx, "udp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))
 	if err != nil {
-		return fmt.Errorf("no way to %s: %w", Redact(raw), err)
+		return near, fmt.Errorf("no way to %s: %w", Redact(raw), err)
 	}
-	return conn.Close()
+	return near, conn.Close()
 }
 
 // dial is the signature of net.Dialer.DialContext.
