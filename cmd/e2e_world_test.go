@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,7 +37,8 @@ func newWorld(t testing.TB, s *site, settings ...string) *world {
 func firstHour() time.Time { return time.Date(2026, 11, 30, 10, 30, 5, 0, time.Local) }
 
 // runAt is when cron starts the n-th hour's run, halfAt its half-check. Hours count from 0.
-func runAt(n int) time.Time  { return firstHour().Add(time.Duration(n) * time.Hour) }
+func runAt(n int) time.Time { return firstHour().Add(time.Duration(n) * time.Hour) }
+
 func halfAt(n int) time.Time { return runAt(n).Add(30 * time.Minute) }
 
 // hourOf is the n-th cron hour as the database has it.
@@ -299,4 +301,38 @@ func same(t testing.TB, what string, want, got []string) {
 	}
 	shown := diff[:min(len(diff), 10)]
 	t.Fatalf("%s: %d differences (- wanted, + got):\n%s", what, len(diff), strings.Join(shown, "\n"))
+}
+
+// at is the environment that starts the program at an instant.
+func (w *world) at(now time.Time) []string {
+	return append(append([]string(nil), w.env...), "CRAWL_TEST_NOW="+now.Format(time.RFC3339))
+}
+
+// unshared runs the program in namespaces of its own, after a shell has prepared them. It skips the test where that is not allowed.
+func (w *world) unshared(namespaces []string, prepare string, env []string, args ...string) ending {
+	w.t.Helper()
+	if os.Getuid() != 0 {
+		namespaces = append([]string{"--user", "--map-root-user"}, namespaces...)
+	}
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		w.t.Skip("skipped: no unshare(1)")
+	}
+	if out, err := exec.Command(unshare, append(namespaces, "true")...).CombinedOutput(); err != nil {
+		w.t.Skipf("skipped: unshare %v: %s", namespaces, strings.TrimSpace(string(out)))
+	}
+	c := command(w.t, env, args...)
+	self := c.Path
+	c.Path = unshare
+	c.Args = append(append([]string{"unshare"}, namespaces...), append([]string{"sh", "-c", prepare + `exec "$@"`, "sh", self}, args...)...)
+	return begin(w.t, c, args).wait()
+}
+
+// mounted is want(0), but a script that ended with code 99 could not mount, and skips the test.
+func (e ending) mounted() ending {
+	e.t.Helper()
+	if e.code == 99 {
+		e.t.Skipf("skipped: mount: %s", strings.TrimSpace(e.stderr))
+	}
+	return e.want(0)
 }
