@@ -27,14 +27,16 @@ type event struct {
 	starved    bool      // of the local ones: it answered, and our own memory was short
 	route      bool      // of the local ones: no route to this address, which says nothing of others
 	unresolved bool      // of the local ones: the resolver has no address for the name, and answered nobody since
-	healthy    bool      // the feed's last fetch succeeded, or it was never fetched
-	failures   int       // that the feed has had in a row
+	failures   int       // that the feed had in a row before
 	worked     bool      // it has been fetched well at some time
 	again      bool      // it was silent earlier in this hour too, while others answered: it is silent by itself
 	few        bool      // few of the run's feeds are left: who is silent last, while others answered before, is silent by itself
 	notAFeed   bool      // an answer, but not a feed
 	read       bool      // read well, or unchanged
 }
+
+// healthy tells whether the feed's last fetch succeeded, or it was never fetched.
+func (e *event) healthy() bool { return e.failures == 0 }
 
 // justLed tells whether there is no route to where a redirect led a moment ago: there was a network then.
 func (e *event) justLed() bool {

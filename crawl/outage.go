@@ -20,10 +20,10 @@ const outagePatience = 5 * time.Second
 // No route to one host and an answer to a GET that began within this time say that there is a network.
 const localPatience = time.Second
 
-// portalDomains is how many domains must have answered with a web page, in a row and for outagePatience, to end a run, or at its end to
-// outweigh a feed that was read before: a handful may be one person's. Where nothing but pages came, the limit is enough at the end.
-// So many domains of feeds that never worked must be silent once anybody has answered.
-const portalDomains = 50
+// manyDomains are more than one person's, or a few persons': so many must have answered with a web page, in a row and for outagePatience, to
+// end a run, or at its end to outweigh a feed that was read before (where nothing but pages came, the limit is enough at the end); so many
+// of feeds that never worked must be silent once anybody has answered; and so many must have fallen silent when all were asked at once.
+const manyDomains = 50
 
 // verdict is what the outage rule makes of one fetch.
 type verdict int
@@ -95,7 +95,7 @@ func (r *row) note(e *event) {
 	switch {
 	case e.answered:
 		by = -1
-	case r.lastAnswer.After(e.start) && e.healthy && e.worked:
+	case r.lastAnswer.After(e.start) && e.healthy() && e.worked:
 		by = 1
 	}
 	if r.alone == nil {
@@ -144,11 +144,11 @@ func (r *row) silence() bool {
 func (r *row) most(limit int) bool {
 	domains := map[string]bool{}
 	for _, f := range r.held {
-		if e := &f.event; e.silent && e.healthy && e.worked && !(e.again && r.answered) && !r.byItself(e.domain) {
+		if e := &f.event; e.silent && e.healthy() && e.worked && !(e.again && r.answered) && !r.byItself(e.domain) {
 			domains[e.domain] = true
 		}
 	}
-	return len(domains) > max(limit, portalDomains, r.heard)
+	return len(domains) > max(limit, manyDomains, r.heard)
 }
 
 // long tells whether the row is longer than the limit, and has lasted long enough to mean something.
@@ -162,7 +162,7 @@ func (r *row) long(limit int, now time.Time) bool {
 
 // over tells whether the row is longer than the limit, which is higher for feeds that never worked.
 func (r *row) over(limit int) bool {
-	return len(r.domains) > limit || len(r.fresh) > max(limit, portalDomains)
+	return len(r.domains) > limit || len(r.fresh) > max(limit, manyDomains)
 }
 
 // askElsewhere makes what is held the feeds' own, if elsewhere says that other domains are within reach, and all that this machine has said of
@@ -238,8 +238,9 @@ func (r *row) end(answer *event) (free []freed) {
 // own page) are held while the others are asked: one that is read well clears it, and each counts. They are an outage if in a whole run
 // none was read, and they are on more than limit domains, or if they are on so many that nobody else can be behind it. And if in a whole
 // run nothing answered, then also refusals and names that do not exist are no news about feeds that worked: a resolver or a firewall of
-// ours may say so of everything. Feeds that failed before are no surprise, nor is who was asked before the last answer; but what an outage
-// did to them counts as little, so they too are held until the next answer.
+// ours may say so of everything. It is one too if at the end more domains have fallen silent than answered, and many. Feeds that failed
+// before are no surprise, nor is who was asked before the last answer; but what an outage did to them counts as little, so they too are
+// held until the next answer.
 type outage struct {
 	limit  int
 	class  [2]row // public, allowed
@@ -282,11 +283,11 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 		return ours, free
 	case e.answered && e.notAFeed && (o.read.After(e.start) || e.few && !o.read.IsZero()):
 		return count, free
-	case e.answered && e.notAFeed && e.healthy && e.worked:
+	case e.answered && e.notAFeed && e.healthy() && e.worked:
 		o.portal.add(f)
-		o.down = o.portal.long(max(o.limit, portalDomains), e.end)
+		o.down = o.portal.long(max(o.limit, manyDomains), e.end)
 		return hold, free
-	case e.weak && !r.answered && e.healthy && e.worked:
+	case e.weak && !r.answered && e.healthy() && e.worked:
 		r.add(f)
 		return hold, free
 	case e.answered || !e.silent:
@@ -304,7 +305,7 @@ func (o *outage) judge(f *finished) (v verdict, free []freed) {
 		return hold, free
 	case answers, r.byItself(e.domain), !e.local && (e.again || e.few && r.answered):
 		return r.idles(f)
-	case !e.local && !e.healthy: // no news, but in an outage it is not the feed's
+	case !e.local && !e.healthy(): // no news, but in an outage it is not the feed's
 		r.keep(f)
 		return hold, free
 	}
@@ -326,7 +327,7 @@ func (o *outage) settle(deadline bool, elsewhere func(domains map[string]bool) b
 		o.down = o.down || r.silence() || r.most(o.limit) || r.local && (!r.answered || r.over(o.limit))
 	}
 	pages := len(o.portal.domains)
-	o.down = o.down || pages > o.limit && (o.read.IsZero() || pages > portalDomains)
+	o.down = o.down || pages > o.limit && (o.read.IsZero() || pages > manyDomains)
 	if o.down {
 		return true, nil
 	}

@@ -15,13 +15,13 @@ func at(seconds float64) time.Time {
 }
 
 func silent(domain string, start, end float64) event {
-	return event{domain: domain, start: at(start), end: at(end), silent: true, healthy: true, worked: true}
+	return event{domain: domain, start: at(start), end: at(end), silent: true, worked: true}
 }
 
 const late = 10 // seconds: a connect time-out
 
 func answerAt(domain string, end float64) event {
-	return event{domain: domain, start: at(end - 0.1), end: at(end), answered: true, read: true, healthy: true, worked: true}
+	return event{domain: domain, start: at(end - 0.1), end: at(end), answered: true, read: true, worked: true}
 }
 
 func changed(e event, changes ...func(*event)) event {
@@ -74,7 +74,7 @@ func newAndSilent(n int, changes ...func(*event)) []event {
 }
 
 func TestOutageRule(t *testing.T) {
-	dead := func(e *event) { e.healthy, e.failures = false, outageFailures }
+	dead := func(e *event) { e.failures = outageFailures }
 	local := func(e *event) { e.local = true }
 	route := func(e *event) { e.local, e.route = true, true }
 	never := func(e *event) { e.worked = false }
@@ -258,7 +258,7 @@ func TestOutageWhileAllAreUnderWay(t *testing.T) {
 		return all
 	}
 	again := func(e *event) { e.again = true }
-	once := func(e *event) { e.healthy, e.failures = false, 1 }
+	once := func(e *event) { e.failures = 1 }
 	for _, test := range []struct {
 		name   string
 		events []event
@@ -269,7 +269,7 @@ func TestOutageWhileAllAreUnderWay(t *testing.T) {
 		{"many, but more have answered", append(answers(70), many(60)...), false, 130},
 		{"a few", append([]event{answerAt("x", 1)}, many(20)...), false, 21},
 		{"the hour after that", many(20, once), true, 0},
-		{"feeds that have failed for long", many(20, func(e *event) { e.healthy, e.failures = false, outageFailures }), false, 20},
+		{"feeds that have failed for long", many(20, func(e *event) { e.failures = outageFailures }), false, 20},
 		{"many again, and nobody answers", many(60, again), true, 0},
 		{"many again, and others answer", append([]event{answerAt("x", 1)}, many(60, again)...), false, 61},
 	} {
@@ -308,7 +308,7 @@ func TestANameThatCannotBeResolvedCountsIfOthersCan(t *testing.T) {
 func TestOutageRuleAtADeadline(t *testing.T) {
 	weak := func(e *event) { e.silent, e.weak = false, true }
 	page := func(e *event) { e.answered, e.silent, e.notAFeed = true, false, true }
-	dead := func(e *event) { e.healthy, e.failures = false, outageFailures }
+	dead := func(e *event) { e.failures = outageFailures }
 	tests := []struct {
 		name         string
 		events       []event
@@ -353,11 +353,11 @@ func simulate(r *rand.Rand, n, workers int, deadShare, hangShare float64) []even
 			}
 		}
 		start := free[w]
-		e := event{domain: fmt.Sprintf("d%d", i), start: at(start), healthy: true, worked: true}
+		e := event{domain: fmt.Sprintf("d%d", i), start: at(start), worked: true}
 		took := 0.05 + r.ExpFloat64()*0.3
 		switch x := r.Float64(); {
 		case x < deadShare: // known to be dead
-			e.healthy, e.silent = false, true
+			e.failures, e.silent = outageFailures, true
 			took = r.Float64() * 10
 		case x < deadShare+hangShare:
 			e.silent, took = true, 60
@@ -424,9 +424,9 @@ func TestOutageInTheMiddleCountsAgainstNobody(t *testing.T) {
 
 // Where this machine alone says that a few domains are out of reach, and nobody has answered, other domains tell whether that is so of all.
 func TestOutageAsksElsewhere(t *testing.T) {
-	unresolved := func(e *event) { e.local, e.unresolved, e.worked, e.healthy = true, true, true, true }
-	route := func(e *event) { e.local, e.route, e.worked, e.healthy = true, true, true, true }
-	descriptors := func(e *event) { e.local, e.worked, e.healthy = true, true, true }
+	unresolved := func(e *event) { e.local, e.unresolved, e.worked = true, true, true }
+	route := func(e *event) { e.local, e.route, e.worked = true, true, true }
+	descriptors := func(e *event) { e.local, e.worked = true, true }
 	few := []event{changed(silent("a", 0, 9), unresolved), changed(silent("b", 0, 9), unresolved), changed(silent("a", 0, 9), unresolved)}
 	for _, test := range []struct {
 		name        string

@@ -21,7 +21,7 @@ var errNotSent = errors.New("not sent")
 func (p *pool) fetch(ctx context.Context, t *task, c *store.Claim) *finished {
 	f := &finished{task: t, claim: c}
 	f.event = event{
-		start: p.s.cfg.Now(), healthy: c.ConsecutiveFailures == 0, failures: c.ConsecutiveFailures, worked: !c.LastSuccessAt.IsZero(),
+		start: p.s.cfg.Now(), failures: c.ConsecutiveFailures, worked: !c.LastSuccessAt.IsZero(),
 		again: p.heard && !c.PreviousAttemptAt.Before(p.s.hour),
 	}
 	if t.onward != nil {
